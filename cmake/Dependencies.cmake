@@ -1,0 +1,44 @@
+# Everything that Ridgeline is linked to. Found packages are imported targets, so their headers are system headers and
+# our warnings do not apply to them.
+
+include(KokkosBackend)
+
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW) # Boost's own package file, not CMake's FindBoost
+endif()
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(Boost REQUIRED COMPONENTS program_options)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+
+# oneDNN: a second GEMM, on CPUs only. Elsewhere Kokkos Kernels' cuBLAS or rocBLAS does the work.
+set(RIDGELINE_HAS_ONEDNN OFF)
+set(ridgeline_onednn none)
+if(RIDGELINE_ONEDNN AND ridgeline_backend MATCHES "^(OpenMP|Serial|Threads)$")
+  if(RIDGELINE_ONEDNN STREQUAL AUTO)
+    find_package(dnnl CONFIG QUIET)
+  else()
+    find_package(dnnl CONFIG REQUIRED)
+  endif()
+  if(TARGET DNNL::dnnl)
+    set(RIDGELINE_HAS_ONEDNN ON)
+    set(ridgeline_onednn ${dnnl_VERSION})
+  endif()
+endif()
+
+if(RIDGELINE_TESTS)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest was not found: the tests are not built")
+    set(RIDGELINE_TESTS OFF)
+  endif()
+endif()
+if(RIDGELINE_BENCHMARKS)
+  find_package(benchmark QUIET)
+  if(NOT benchmark_FOUND)
+    message(STATUS "Google Benchmark was not found: the micro-benchmarks are not built")
+    set(RIDGELINE_BENCHMARKS OFF)
+  endif()
+endif()
+
+message(STATUS "Kokkos ${Kokkos_VERSION} (${ridgeline_backend}), BLAS: ${ridgeline_blas}, oneDNN: ${ridgeline_onednn}")

@@ -1,0 +1,45 @@
+# Finds Kokkos and Kokkos Kernels and checks that they are what RIDGELINE_BACKEND (and, for a Debug build, bounds
+# checking) asks for. Used by the project, and by cmake/probe, with which `bootstrap` asks whether a Kokkos that the
+# user already has will do.
+#
+# Sets ridgeline_backend  the default execution space: Cuda, HIP, SYCL, OpenMPTarget, OpenMP, Threads or Serial
+#      ridgeline_blas     a name for the BLAS behind Kokkos Kernels, or "none"
+
+find_package(Kokkos 3.4.01 REQUIRED)
+find_package(KokkosKernels 3.4.01 REQUIRED)
+
+# Kokkos' own order of preference. Kokkos 3 spells Threads "PTHREAD" in this list.
+set(ridgeline_backend none)
+foreach(backend Cuda HIP SYCL OpenMPTarget OpenMP Threads PThread Serial)
+  string(TOUPPER ${backend} device)
+  if(device IN_LIST Kokkos_DEVICES)
+    string(REPLACE PThread Threads ridgeline_backend ${backend})
+    break()
+  endif()
+endforeach()
+if(RIDGELINE_BACKEND AND NOT ridgeline_backend STREQUAL RIDGELINE_BACKEND)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} runs on ${ridgeline_backend}, but ${RIDGELINE_BACKEND} is asked for. "
+                      "Name another with -D Kokkos_ROOT=..., or let ./bootstrap build one.")
+endif()
+
+get_target_property(ridgeline_kokkos_type Kokkos::kokkoscore TYPE)
+if(ridgeline_kokkos_type STREQUAL STATIC_LIBRARY)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} is a static library; a plugin that loads would bring a second one. "
+                      "Build Kokkos with -D BUILD_SHARED_LIBS=ON.")
+endif()
+
+set(ridgeline_blas none)
+foreach(blas Kokkos::BLAS KokkosKernels::BLAS)
+  if(TARGET ${blas})
+    get_target_property(ridgeline_blas_libraries ${blas} INTERFACE_LINK_LIBRARIES)
+    list(GET ridgeline_blas_libraries 0 ridgeline_blas)
+    break()
+  endif()
+endforeach()
+if(ridgeline_blas MATCHES "openblas-openmp/|libopenblaso")
+  set(ridgeline_blas "OpenBLAS (OpenMP)")
+elseif(ridgeline_blas STREQUAL none)
+  message(WARNING "The Kokkos Kernels in ${KokkosKernels_DIR} was built without a BLAS: matrix products will be slow")
+else()
+  get_filename_component(ridgeline_blas ${ridgeline_blas} NAME)
+endif()

@@ -1,0 +1,60 @@
+# tests/unit, tests/layers and tests/program become one GoogleTest program each; tests/reference_check is a program of
+# its own. A new file in one of them is found by itself. Labels: unit, layers, program, reference; one_thread marks the
+# second pass of unit and layers.
+
+include(GoogleTest)
+
+# ridgeline_test_program(NAME FOLDER): build/NAME/bin/NAME from tests/FOLDER/*.cpp and the common tests/main.cpp.
+function(ridgeline_test_program name folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE Ridgeline::ridgeline ridgeline_options GTest::gtest)
+  target_compile_definitions(
+    ${name} PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RIDGELINE_BINARY_DIR="${PROJECT_BINARY_DIR}"
+                    RIDGELINE_PROGRAM="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ridgeline")
+  ridgeline_discover(${name} ${folder} 2)
+  if(ridgeline_backend STREQUAL OpenMP AND NOT folder STREQUAL program)
+    ridgeline_discover(${name} ${folder} 1)
+  endif()
+endfunction()
+
+# ridgeline_discover(NAME LABEL THREADS): registers each test of the program once, to run with that many threads.
+# PROCESSORS keeps `ctest -j` from running more threads than it was told; OMP_PROC_BIND=false keeps two of them off one
+# core.
+function(ridgeline_discover name label threads)
+  set(labels ${label})
+  set(suffix "")
+  if(threads EQUAL 1)
+    list(APPEND labels one_thread)
+    set(suffix "/threads:1")
+  endif()
+  gtest_discover_tests(
+    ${name}
+    TEST_SUFFIX "${suffix}"
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${labels}" TIMEOUT 120 PROCESSORS ${threads}
+               ENVIRONMENT "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false")
+endfunction()
+
+ridgeline_test_program(unit_tests unit)
+ridgeline_test_program(layer_tests layers)
+ridgeline_test_program(program_tests program)
+if(TARGET program_tests)
+  add_dependencies(program_tests ridgeline_program)
+endif()
+
+file(GLOB_RECURSE reference_check_sources CONFIGURE_DEPENDS tests/reference_check/*.cpp)
+if(reference_check_sources)
+  add_executable(reference_check ${reference_check_sources})
+  target_link_libraries(reference_check PRIVATE Ridgeline::ridgeline ridgeline_options)
+  # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
+  add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS 2
+                                            ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false")
+endif()
