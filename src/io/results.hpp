@@ -1,0 +1,90 @@
+// results.h5: what went into a trained model and what came out, by set; where the time went; what was run.
+//
+//   /                      attributes: `sets` (names in order, train first), `format`, and the facts of the run
+//   /SET                   attributes: mse, mse_hidden, mse_shown, relative_l2, and the same with untrained_ in front
+//   /SET/inputs            [samples, tokens, channels]   attribute `channels`: their names
+//   /SET/targets           [samples, tokens, targets]    attribute `channels`: their names
+//   /SET/predictions       [samples, tokens, targets]    of the trained model
+//   /SET/untrained_predictions  the same, of the model as initialised
+//   /SET/shown             [samples, tokens] uint8       1 where the target was part of the input
+//   /time                  names, seconds, calls: one entry a region
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/hdf5.hpp"
+#include "io/metrics.hpp"
+
+namespace ridgeline {
+
+/// One set, arrays row-major with the shapes above. Scalar is the run's precision, float or double.
+template <class Scalar>
+struct ResultSet {
+  std::string name;
+  std::int64_t samples = 0;
+  std::int64_t tokens = 0;
+  std::int64_t channels = 0;
+  std::int64_t targets = 0;
+  std::vector<std::string> channel_names;  // empty, or one a channel; channel 0 is the pictures' abscissa
+  std::vector<std::string> target_names;   // empty, or one a target
+  std::vector<Scalar> inputs;
+  std::vector<Scalar> truth;                  // dataset `targets`
+  std::vector<Scalar> predictions;
+  std::vector<Scalar> untrained_predictions;  // may be empty: not stored
+  std::vector<std::uint8_t> shown;            // may be empty: nothing is shown
+  Metrics trained;
+  Metrics untrained;
+};
+
+/// Time spent in a region. Names are paths, "train/forward/block 0/attention"; a region's seconds include those of the
+/// regions below it. A parent need not be listed.
+struct RegionTime {
+  std::string name;
+  double seconds = 0;
+  std::int64_t calls = 0;
+};
+
+/// What was run, for the report's head: "title", "task", "model", "parameters", "precision", "backend", "threads",
+/// "host", "date", "duration", "version" are shown first and in this order, whatever else after them.
+using Facts = std::map<std::string, std::string>;
+
+template <class Scalar>
+struct Results {
+  std::vector<ResultSet<Scalar>> sets;
+  std::vector<RegionTime> time;
+  Facts facts;
+};
+
+/// Why a set cannot have this name, as the rest of a sentence, or empty when it can. It names a group here, a column of
+/// history.csv and a picture: "time", "", "." and ".." are taken, slashes, commas, quotes and control characters are
+/// refused. Decks are checked with it too.
+std::string why_not_a_set_name(const std::string& name);
+
+/// Writes the file atomically. Throws Error(Exit::file), also when an array's length does not fit its shape.
+template <class Scalar>
+void write_results(const std::filesystem::path& path, const Results<Scalar>& results);
+
+/// The parts of write_results, for a writer that holds one set at a time: inside hdf5::write_atomically, any number of
+/// sets in order, then time and facts, each at most once.
+template <class Scalar>
+void write_result_set(hdf5::File& file, const ResultSet<Scalar>& set);
+void write_time(hdf5::File& file, const std::vector<RegionTime>& time);
+void write_facts(hdf5::File& file, const Facts& facts, const std::vector<std::string>& set_names);
+
+/// Names of the sets in order. All readers throw Error(Exit::file) when something is missing or of the wrong shape.
+std::vector<std::string> read_set_names(const hdf5::File& file);
+
+/// A set, or its first `most_samples` samples (-1: all; `samples` then says how many were read). Scalar need not be
+/// the stored precision.
+template <class Scalar>
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name, std::int64_t most_samples = -1);
+std::vector<RegionTime> read_time(const hdf5::File& file);
+Facts read_facts(const hdf5::File& file);
+template <class Scalar>
+Results<Scalar> read_results(const std::filesystem::path& path);
+
+}  // namespace ridgeline
