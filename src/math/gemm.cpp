@@ -1,0 +1,343 @@
+#include "math/gemm.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <KokkosKernels_config.h>
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+#include <KokkosBlas_Host_tpl.hpp>
+#endif
+#if defined(KOKKOSKERNELS_ENABLE_TPL_CUBLAS) || defined(KOKKOSKERNELS_ENABLE_TPL_ROCBLAS)
+#include <KokkosBlas_tpl_spec.hpp>
+#endif
+#ifdef RIDGELINE_HAS_ONEDNN
+#include <dnnl.h>
+#endif
+
+// OpenMP's own control of its thread pool, which oneDNN and OpenBLAS draw on; null where neither brought OpenMP in.
+extern "C" __attribute__((weak)) void omp_set_num_threads(int threads);
+
+namespace ridgeline {
+namespace detail {
+namespace {
+
+using Execution = Kokkos::DefaultExecutionSpace;
+using Memory = Execution::memory_space;
+
+constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible &&
+                         Kokkos::SpaceAccessibility<Execution, Kokkos::HostSpace>::accessible;
+
+}  // namespace
+
+// ---- a Kokkos kernel, for any device ----------------------------------------------------------------------------
+
+/// One team computes one tile of one target. The tile's elements are dealt to the threads in groups of micro x micro,
+/// `step` apart in both directions, so that neighbouring threads touch neighbouring elements and each value that is
+/// read from scratch serves `micro` products.
+template <class Scalar>
+struct TiledProduct {
+  using Policy = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<256>>;
+  using Team = typename Policy::member_type;
+  using Scratch = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Execution::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  static constexpr int step = 16;                                // groups along a side of the tile
+  static constexpr int micro = sizeof(Scalar) == 4 ? 4 : 2;      // tile, a and b pieces: 24 KiB of scratch or less
+  static constexpr int side = step * micro;                      // elements along a side of the tile
+  static constexpr int depth = 16;                               // of the inner dimension at a time
+  static constexpr int groups = step * step;
+
+  Product product;
+  Factor<Scalar> a, b;
+  Target<Scalar> target;
+  Scale<Scalar> scale;
+  int tiles_down, tiles_across;
+
+  static std::size_t scratch_bytes() {
+    return Scratch::shmem_size(side, side) + Scratch::shmem_size(side, depth) + Scratch::shmem_size(depth, side);
+  }
+
+  KOKKOS_INLINE_FUNCTION static Scalar element(const Factor<Scalar>& factor, int matrix, int row, int column) {
+    const std::int64_t major = factor.op == Op::none ? row : column;
+    const std::int64_t minor = factor.op == Op::none ? column : row;
+    return factor.data[matrix * factor.stride + major * factor.leading + minor];
+  }
+
+  KOKKOS_INLINE_FUNCTION void operator()(const Team& team) const {
+    const int tiles = tiles_down * tiles_across;
+    const int matrix = team.league_rank() / tiles;
+    const int tile = team.league_rank() % tiles;
+    const int first_row = tile / tiles_across * side;
+    const int first_column = tile % tiles_across * side;
+
+    Scratch sum(team.team_scratch(0), side, side);
+    Scratch left(team.team_scratch(0), side, depth);
+    Scratch right(team.team_scratch(0), depth, side);
+
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, side * side),
+                         [&](int i) { sum(i / side, i % side) = Scalar(0); });
+    for (int first = 0; first < product.inner; first += depth) {
+      load(team, left, a, matrix, {first_row, first}, {product.rows, product.inner});
+      load(team, right, b, matrix, {first, first_column}, {product.inner, product.columns});
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, groups),
+                           [&](int group) { accumulate(sum, left, right, group / step, group % step); });
+      team.team_barrier();
+    }
+    store(team, sum, matrix, first_row, first_column);
+  }
+
+  struct Corner {
+    int row, column;
+  };
+
+  /// Copies the piece of a factor that starts at `first`, zeros beyond its `size`. Neighbouring threads read
+  /// neighbouring memory, whichever way the factor is stored.
+  KOKKOS_INLINE_FUNCTION void load(const Team& team, const Scratch& piece, const Factor<Scalar>& factor, int matrix,
+                                   Corner first, Corner size) const {
+    const int high = static_cast<int>(piece.extent(0));
+    const int wide = static_cast<int>(piece.extent(1));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, high * wide), [&](int i) {
+      const int r = factor.op == Op::none ? i / wide : i % high;
+      const int c = factor.op == Op::none ? i % wide : i / high;
+      const int row = first.row + r;
+      const int column = first.column + c;
+      piece(r, c) = row < size.row && column < size.column ? element(factor, matrix, row, column) : Scalar(0);
+    });
+  }
+
+  KOKKOS_INLINE_FUNCTION void accumulate(const Scratch& sum, const Scratch& left, const Scratch& right, int row,
+                                         int column) const {
+    Scalar partial[micro][micro];
+    for (int i = 0; i < micro; ++i) {
+      for (int j = 0; j < micro; ++j) partial[i][j] = sum(row + i * step, column + j * step);
+    }
+    for (int k = 0; k < depth; ++k) {
+      for (int i = 0; i < micro; ++i) {
+        for (int j = 0; j < micro; ++j) partial[i][j] += left(row + i * step, k) * right(k, column + j * step);
+      }
+    }
+    for (int i = 0; i < micro; ++i) {
+      for (int j = 0; j < micro; ++j) sum(row + i * step, column + j * step) = partial[i][j];
+    }
+  }
+
+  KOKKOS_INLINE_FUNCTION void store(const Team& team, const Scratch& sum, int matrix, int first_row,
+                                    int first_column) const {
+    team.team_barrier();  // with inner = 0 nothing else stands between the zeros and here
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, side * side), [&](int i) {
+      const int row = first_row + i / side;
+      const int column = first_column + i % side;
+      if (row < product.rows && column < product.columns) {
+        Scalar& out = target.data[matrix * target.stride + std::int64_t(row) * target.leading + column];
+        const Scalar product_here = scale.alpha * sum(i / side, i % side);
+        out = scale.beta == Scalar(0) ? product_here : product_here + scale.beta * out;
+      }
+    });
+  }
+};
+
+template <class Scalar>
+void gemm_tiled(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Scalar> target,
+                Scale<Scalar> scale) {
+  using Kernel = TiledProduct<Scalar>;
+  const int tiles_down = (product.rows + Kernel::side - 1) / Kernel::side;
+  const int tiles_across = (product.columns + Kernel::side - 1) / Kernel::side;
+  const Kernel kernel{product, a, b, target, scale, tiles_down, tiles_across};
+  typename Kernel::Policy policy(tiles_down * tiles_across * product.count, on_host ? 1 : Kernel::groups);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes())));
+  Kokkos::parallel_for("ridgeline::gemm/tiled", policy, kernel);
+}
+
+template void gemm_tiled(const Product&, Factor<float>, Factor<float>, Target<float>, Scale<float>);
+template void gemm_tiled(const Product&, Factor<double>, Factor<double>, Target<double>, Scale<double>);
+
+// ---- one product by a library on the host -----------------------------------------------------------------------
+
+namespace {
+
+/// Row-major as BLAS sees it: a row-major matrix is its column-major transpose, so the factors change places.
+template <class Scalar>
+void product_by_blas(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                     const Target<Scalar>& target, const Scale<Scalar>& scale) {
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+  const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
+  KokkosBlas::Impl::HostBlas<Scalar>::gemm(letter(b.op), letter(a.op), product.columns, product.rows, product.inner,
+                                           scale.alpha, b.data, b.leading, a.data, a.leading, scale.beta, target.data,
+                                           target.leading);
+#else
+  gemm_tiled(product, a, b, target, scale);
+#endif
+}
+
+template <class Scalar>
+void product_on_host(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                     const Target<Scalar>& target, const Scale<Scalar>& scale) {
+#ifdef RIDGELINE_HAS_ONEDNN
+  if constexpr (std::is_same_v<Scalar, float>) {
+    const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
+    const dnnl_status_t status = dnnl_sgemm(letter(a.op), letter(b.op), product.rows, product.columns, product.inner,
+                                            scale.alpha, a.data, a.leading, b.data, b.leading, scale.beta, target.data,
+                                            target.leading);
+    if (status == dnnl_success) return;
+  }
+#endif
+  product_by_blas(product, a, b, target, scale);
+}
+
+/// Products of a batch that are too small to share, one a thread: oneDNN and OpenBLAS use one thread inside a parallel
+/// region.
+template <class Scalar>
+void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                  const Target<Scalar>& target, const Scale<Scalar>& scale) {
+  const auto one = [=](int i) {
+    product_on_host<Scalar>({product.rows, product.columns, product.inner},
+                            {a.data + i * a.stride, a.leading, a.op}, {b.data + i * b.stride, b.leading, b.op},
+                            {target.data + i * target.stride, target.leading}, scale);
+  };
+  const int threads = Execution().concurrency();
+  if (product.count >= threads && threads > 1) {
+    Kokkos::parallel_for("ridgeline::gemm/batch",
+                         Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Static>>(0, product.count), one);
+    return;
+  }
+  for (int i = 0; i < product.count; ++i) one(i);
+}
+
+// ---- a vendor's library on its device ----------------------------------------------------------------------------
+
+// A batch whose matrices interleave is one call: the libraries ask only that no element is written twice. Factors
+// change places as for BLAS.
+#if defined(KOKKOS_ENABLE_CUDA) && defined(KOKKOSKERNELS_ENABLE_TPL_CUBLAS)
+#define RIDGELINE_VENDOR_GEMM "Kokkos Kernels, cuBLAS"
+
+cublasStatus_t strided(cublasHandle_t handle, cublasOperation_t first, cublasOperation_t second, const Product& p,
+                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t,
+                       const Scale<float>& s) {
+  return cublasSgemmStridedBatched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
+                                   b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
+                                   p.count);
+}
+
+cublasStatus_t strided(cublasHandle_t handle, cublasOperation_t first, cublasOperation_t second, const Product& p,
+                       const Factor<double>& a, const Factor<double>& b, const Target<double>& t,
+                       const Scale<double>& s) {
+  return cublasDgemmStridedBatched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
+                                   b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
+                                   p.count);
+}
+
+template <class Scalar>
+void gemm_on_device(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                    const Target<Scalar>& target, const Scale<Scalar>& scale) {
+  const auto letter = [](Op op) { return op == Op::none ? CUBLAS_OP_N : CUBLAS_OP_T; };
+  cublasHandle_t handle = KokkosBlas::Impl::CudaBlasSingleton::singleton().handle;
+  cublasSetStream(handle, Execution().cuda_stream());
+  const cublasStatus_t status = strided(handle, letter(b.op), letter(a.op), product, a, b, target, scale);
+  cublasSetStream(handle, nullptr);  // as Kokkos Kernels leaves it
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error("gemm: cuBLAS failed with status " + std::to_string(status));
+}
+
+#elif defined(KOKKOS_ENABLE_HIP) && defined(KOKKOSKERNELS_ENABLE_TPL_ROCBLAS)
+#define RIDGELINE_VENDOR_GEMM "Kokkos Kernels, rocBLAS"
+
+rocblas_status strided(rocblas_handle handle, rocblas_operation first, rocblas_operation second, const Product& p,
+                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t,
+                       const Scale<float>& s) {
+  return rocblas_sgemm_strided_batched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
+                                       b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
+                                       p.count);
+}
+
+rocblas_status strided(rocblas_handle handle, rocblas_operation first, rocblas_operation second, const Product& p,
+                       const Factor<double>& a, const Factor<double>& b, const Target<double>& t,
+                       const Scale<double>& s) {
+  return rocblas_dgemm_strided_batched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
+                                       b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
+                                       p.count);
+}
+
+template <class Scalar>
+void gemm_on_device(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                    const Target<Scalar>& target, const Scale<Scalar>& scale) {
+  const auto letter = [](Op op) { return op == Op::none ? rocblas_operation_none : rocblas_operation_transpose; };
+  rocblas_handle handle = KokkosBlas::Impl::RocBlasSingleton::singleton().handle;
+  rocblas_set_stream(handle, Execution().hip_stream());
+  const rocblas_status status = strided(handle, letter(b.op), letter(a.op), product, a, b, target, scale);
+  rocblas_set_stream(handle, nullptr);  // as Kokkos Kernels leaves it
+  if (status != rocblas_status_success)
+    throw std::runtime_error("gemm: rocBLAS failed with status " + std::to_string(status));
+}
+
+#else
+
+template <class Scalar>
+void gemm_on_device(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                    const Target<Scalar>& target, const Scale<Scalar>& scale) {
+  gemm_tiled(product, a, b, target, scale);
+}
+
+#endif
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("gemm: ") + what);
+}
+
+}  // namespace
+}  // namespace detail
+
+template <class Scalar>
+void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Scalar> target, Scale<Scalar> scale) {
+  const auto& [rows, columns, inner, count] = product;
+  detail::require(rows >= 0 && columns >= 0 && inner >= 0 && count >= 0, "a size is negative");
+  if (rows == 0 || columns == 0 || count == 0) return;
+  detail::require(a.leading >= (a.op == Op::none ? inner : rows), "the first factor's rows overlap");
+  detail::require(b.leading >= (b.op == Op::none ? columns : inner), "the second factor's rows overlap");
+  detail::require(target.leading >= columns, "the target's rows overlap");
+  detail::require(count == 1 || target.stride != 0, "several products have one target");
+
+  if (inner == 0) {
+    detail::gemm_tiled(product, a, b, target, scale);  // libraries differ in what they do here
+  } else if constexpr (detail::on_host) {
+    detail::gemm_on_host(product, a, b, target, scale);
+  } else {
+    detail::gemm_on_device(product, a, b, target, scale);
+  }
+}
+
+template void gemm(const Product&, Factor<float>, Factor<float>, Target<float>, Scale<float>);
+template void gemm(const Product&, Factor<double>, Factor<double>, Target<double>, Scale<double>);
+
+template <class Scalar>
+const char* gemm_backend() {
+  if constexpr (detail::on_host) {
+#ifdef RIDGELINE_HAS_ONEDNN
+    if (std::is_same_v<Scalar, float>) {
+      static const std::string name = [] {
+        const dnnl_version_t* version = dnnl_version();
+        return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+               std::to_string(version->patch);
+      }();
+      return name.c_str();
+    }
+#endif
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+    return "Kokkos Kernels, BLAS";
+#endif
+  }
+#ifdef RIDGELINE_VENDOR_GEMM
+  return RIDGELINE_VENDOR_GEMM;
+#else
+  return "Kokkos kernel";
+#endif
+}
+
+template const char* gemm_backend<float>();
+template const char* gemm_backend<double>();
+
+}  // namespace ridgeline
