@@ -1,6 +1,5 @@
-# Finds Kokkos and Kokkos Kernels and checks that they are what RIDGELINE_BACKEND (and, for a Debug build, bounds
-# checking) asks for. Used by the project, and by cmake/probe, with which `bootstrap` asks whether a Kokkos that the
-# user already has will do.
+# Finds Kokkos and Kokkos Kernels and checks that they are what RIDGELINE_BACKEND and RIDGELINE_BOUNDS_CHECKS ask for.
+# Used by the project, and by cmake/probe, with which `bootstrap` asks whether a Kokkos that the user has will do.
 #
 # Sets ridgeline_backend  the default execution space: Cuda, HIP, SYCL, OpenMPTarget, OpenMP, Threads or Serial
 #      ridgeline_blas     a name for the BLAS behind Kokkos Kernels, or "none"
@@ -20,6 +19,11 @@ endforeach()
 if(RIDGELINE_BACKEND AND NOT ridgeline_backend STREQUAL RIDGELINE_BACKEND)
   message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} runs on ${ridgeline_backend}, but ${RIDGELINE_BACKEND} is asked for. "
                       "Name another with -D Kokkos_ROOT=..., or let ./bootstrap build one.")
+endif()
+
+if(RIDGELINE_BOUNDS_CHECKS AND NOT "DEBUG_BOUNDS_CHECK" IN_LIST Kokkos_OPTIONS)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} was built without bounds checks: build it with "
+                      "-D Kokkos_ENABLE_DEBUG_BOUNDS_CHECK=ON, or do without them by -D RIDGELINE_BOUNDS_CHECKS=OFF.")
 endif()
 
 get_target_property(ridgeline_kokkos_type Kokkos::kokkoscore TYPE)

@@ -3,6 +3,7 @@
 
 set(RIDGELINE_PRESET "" CACHE STRING "The preset that this folder is configured for (set by CMakePresets.json)")
 set(RIDGELINE_BACKEND "" CACHE STRING "Required Kokkos back end: OpenMP, Serial, Cuda, HIP, ...; empty takes any")
+option(RIDGELINE_BOUNDS_CHECKS "Require a Kokkos that checks the bounds of views" OFF)
 option(RIDGELINE_NATIVE "Compile for this machine's CPU; turn off to run on other CPUs than the building one" ON)
 option(RIDGELINE_WERROR "Treat warnings as errors" OFF)
 option(RIDGELINE_CCACHE "Compile through ccache when it is installed" ON)
