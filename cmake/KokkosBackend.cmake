@@ -17,8 +17,8 @@ foreach(backend Cuda HIP SYCL OpenMPTarget OpenMP Threads PThread Serial)
   endif()
 endforeach()
 if(RIDGELINE_BACKEND AND NOT ridgeline_backend STREQUAL RIDGELINE_BACKEND)
-  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} runs on ${ridgeline_backend}, but ${RIDGELINE_BACKEND} is asked for. "
-                      "Name another with -D Kokkos_ROOT=..., or let ./bootstrap build one.")
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} runs on ${ridgeline_backend}, but ${RIDGELINE_BACKEND} is asked "
+                      "for. Name another with -D Kokkos_ROOT=..., or let ./bootstrap build one.")
 endif()
 
 if(RIDGELINE_BOUNDS_CHECKS AND NOT "DEBUG_BOUNDS_CHECK" IN_LIST Kokkos_OPTIONS)
