@@ -1,4 +1,4 @@
-// Files and folders: whole or not at all.
+// Files, whole or not at all, and folders.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ void replace_atomically(const std::filesystem::path& path,
 void write_atomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& writer);
 
 /// replace_atomically for content at hand.
-void write_atomically(const std::filesystem::path& path, std::string_view text);
+void write_atomically(const std::filesystem::path& path, std::string_view content,
+                      const std::filesystem::path& keep_previous_as = {});
 
 /// The content of a file, byte by byte. Throws Error(Exit::file) when it is missing, a folder, may not be read, or is
 /// longer than `largest_bytes`.
@@ -37,6 +38,10 @@ std::string read_text(const std::filesystem::path& path, std::uintmax_t largest_
 /// Makes the folder and its parents; no error where it exists. Throws Error(Exit::file) when a file is in the way or
 /// permission is missing.
 void make_directory(const std::filesystem::path& path);
+
+/// Removes the temporary files that a killed process left in a run directory. Call it only where no other process can
+/// be writing there (with the directory's lock held).
+void remove_leftovers(const std::filesystem::path& folder);
 
 /// While one of these lives, a write beyond the process's file size limit fails with EFBIG, as a full disk does,
 /// instead of ending the process by SIGXFSZ. The functions above hold one; whoever writes by other means takes one.

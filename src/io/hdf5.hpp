@@ -1,6 +1,7 @@
 // A thin layer over the HDF5 C API: files, datasets and attributes as C++ values, errors as sentences.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -27,6 +28,13 @@ using Value = std::variant<std::int64_t, double, std::string, std::vector<std::i
 
 enum class ElementType { float32, float64, integer, string, other };
 
+struct AtomicOptions {
+  std::filesystem::path keep_previous_as;  // as replace_atomically (files.hpp)
+  /// Called on the finished file, still in memory, before it is written: the place to fill the user block, which is
+  /// its first bytes, with a checksum of the rest.
+  std::function<void(char* image, std::size_t bytes)> seal;
+};
+
 /// An open HDF5 file. Objects are named by path, "group/dataset", with or without a leading slash; "" and "/" are the
 /// root. Every function throws Error(Exit::file) with a sentence that names the file and the object.
 class File {
@@ -34,8 +42,9 @@ class File {
   /// Opens for reading. Throws when missing, a folder, unreadable, or not HDF5 (a truncated file is not HDF5).
   static File open(const std::filesystem::path& path);
 
-  /// Creates, or empties what is there, for writing. `user_block` bytes are kept free in front of the HDF5 content for
-  /// the caller to fill once the file is closed: 0, or a power of two from 512 on.
+  /// Begins a file in memory; close() puts it on disk, whole or not at all. (HDF5 1.10.8 crashes when the disk fills
+  /// up under a file that it writes itself.) `user_block` bytes are kept free in front of the HDF5 content: 0, or a
+  /// power of two from 512 on.
   static File create(const std::filesystem::path& path, std::int64_t user_block = 0);
 
   File(File&& other) noexcept;
@@ -44,8 +53,9 @@ class File {
   File& operator=(const File&) = delete;
   ~File();
 
-  /// Flushes and closes, and throws where that fails (the destructor cannot). Nothing may be called after it.
-  void close();
+  /// A file opened for reading is closed. A created one is written, flushed to disk and renamed as replace_atomically
+  /// (files.hpp) does, and throws as that does. Nothing may be called after it; without it a created file is dropped.
+  void close(const AtomicOptions& options = {});
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -105,24 +115,19 @@ class File {
   double attribute_number(const std::string& object, const std::string& attribute) const;
 
  private:
-  File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes);
+  File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created);
+  void put_on_disk(const AtomicOptions& options) const;
   void check_room(const std::string& name, std::int64_t dataset) const;
 
   std::filesystem::path path_;
   std::int64_t handle_ = -1;   // HDF5's hid_t
-  std::uintmax_t bytes_ = 0;   // size of the file when it was opened for reading
+  std::uintmax_t bytes_ = 0;   // size of a file opened for reading
+  bool is_created_ = false;
 };
 
-struct AtomicOptions {
-  std::int64_t user_block = 0;                 // bytes, as File::create
-  std::filesystem::path keep_previous_as;      // as replace_atomically (files.hpp)
-  /// Called on the closed temporary file before it is flushed to disk and renamed: the place to fill the user block.
-  std::function<void(const std::filesystem::path& temporary)> seal;
-};
-
-/// An HDF5 file whole or not at all: created beside `path`, filled by `writer`, closed, flushed to disk, renamed.
-/// Throws as replace_atomically; also what `writer` throws.
+/// A file created, filled by `writer` and closed. Throws as File::close; what `writer` throws passes through, and then
+/// nothing is written.
 void write_atomically(const std::filesystem::path& path, const std::function<void(File&)>& writer,
-                      const AtomicOptions& options = {});
+                      const AtomicOptions& options = {}, std::int64_t user_block = 0);
 
 }  // namespace ridgeline::hdf5
