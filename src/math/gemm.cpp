@@ -1,12 +1,12 @@
 #include "math/gemm.hpp"
 
-#include <Kokkos_Core.hpp>
-
 #include <KokkosKernels_config.h>
-#include <algorithm>
+
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+
+#include "core/kokkos.hpp"
 
 #ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
 #include <KokkosBlas_Host_tpl.hpp>
@@ -18,18 +18,30 @@
 #include <dnnl.h>
 #endif
 
-// OpenMP's own control of its thread pool, which oneDNN and OpenBLAS draw on; null where neither brought OpenMP in.
-extern "C" __attribute__((weak)) void omp_set_num_threads(int threads);
+// OpenMP's own controls of the thread pool that oneDNN and OpenBLAS draw on; null where neither brought OpenMP in.
+extern "C" {
+__attribute__((weak)) void omp_set_num_threads(int threads);
+__attribute__((weak)) int omp_get_max_threads();
+}
 
 namespace ridgeline {
 namespace detail {
 namespace {
 
-using Execution = Kokkos::DefaultExecutionSpace;
-using Memory = Execution::memory_space;
+// Not host_reads_memory: that also holds for a GPU's managed memory.
+constexpr bool on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
 
-constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible &&
-                         Kokkos::SpaceAccessibility<Execution, Kokkos::HostSpace>::accessible;
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+constexpr bool has_blas = true;
+#else
+constexpr bool has_blas = false;
+#endif
+
+#ifdef KOKKOS_ENABLE_OPENMP
+constexpr bool on_openmp = std::is_same_v<Execution, Kokkos::OpenMP>;
+#else
+constexpr bool on_openmp = false;
+#endif
 
 }  // namespace
 
@@ -45,10 +57,10 @@ struct TiledProduct {
   using Scratch = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Execution::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-  static constexpr int step = 16;                                // groups along a side of the tile
-  static constexpr int micro = sizeof(Scalar) == 4 ? 4 : 2;      // tile, a and b pieces: 24 KiB of scratch or less
-  static constexpr int side = step * micro;                      // elements along a side of the tile
-  static constexpr int depth = 16;                               // of the inner dimension at a time
+  static constexpr int step = 16;                            // groups along a side of the tile
+  static constexpr int micro = sizeof(Scalar) == 4 ? 4 : 2;  // tile, a and b pieces: 24 KiB of scratch or less
+  static constexpr int side = step * micro;                  // elements along a side of the tile
+  static constexpr int depth = 16;                           // of the inner dimension at a time
   static constexpr int groups = step * step;
 
   Product product;
@@ -133,7 +145,7 @@ struct TiledProduct {
       const int row = first_row + i / side;
       const int column = first_column + i % side;
       if (row < product.rows && column < product.columns) {
-        Scalar& out = target.data[matrix * target.stride + std::int64_t(row) * target.leading + column];
+        Scalar& out = target.data[matrix * target.stride + static_cast<std::int64_t>(row) * target.leading + column];
         const Scalar product_here = scale.alpha * sum(i / side, i % side);
         out = scale.beta == Scalar(0) ? product_here : product_here + scale.beta * out;
       }
@@ -156,56 +168,97 @@ void gemm_tiled(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Targ
 template void gemm_tiled(const Product&, Factor<float>, Factor<float>, Target<float>, Scale<float>);
 template void gemm_tiled(const Product&, Factor<double>, Factor<double>, Target<double>, Scale<double>);
 
-// ---- one product by a library on the host -----------------------------------------------------------------------
+// ---- libraries on the host --------------------------------------------------------------------------------------
+
+bool gemm_by_library(Library library, const Product& product, Factor<float> a, Factor<float> b, Target<float> target,
+                     Scale<float> scale) {
+  const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
+#ifdef RIDGELINE_HAS_ONEDNN
+  if (library == Library::onednn) {
+    return dnnl_sgemm(letter(a.op), letter(b.op), product.rows, product.columns, product.inner, scale.alpha, a.data,
+                      a.leading, b.data, b.leading, scale.beta, target.data, target.leading) == dnnl_success;
+  }
+#endif
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+  // BLAS is column-major: there, a row-major matrix is its transpose, so the factors change places.
+  if (library == Library::blas) {
+    KokkosBlas::Impl::HostBlas<float>::gemm(letter(b.op), letter(a.op), product.columns, product.rows, product.inner,
+                                            scale.alpha, b.data, b.leading, a.data, a.leading, scale.beta, target.data,
+                                            target.leading);
+    return true;
+  }
+#endif
+  return false;
+}
+
+bool gemm_by_library(Library library, const Product& product, Factor<double> a, Factor<double> b, Target<double> target,
+                     Scale<double> scale) {
+#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
+  const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
+  if (library == Library::blas) {
+    KokkosBlas::Impl::HostBlas<double>::gemm(letter(b.op), letter(a.op), product.columns, product.rows, product.inner,
+                                             scale.alpha, b.data, b.leading, a.data, a.leading, scale.beta, target.data,
+                                             target.leading);
+    return true;
+  }
+#endif
+  return false;
+}
 
 namespace {
 
-/// Row-major as BLAS sees it: a row-major matrix is its column-major transpose, so the factors change places.
-template <class Scalar>
-void product_by_blas(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
-                     const Target<Scalar>& target, const Scale<Scalar>& scale) {
-#ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
-  const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
-  KokkosBlas::Impl::HostBlas<Scalar>::gemm(letter(b.op), letter(a.op), product.columns, product.rows, product.inner,
-                                           scale.alpha, b.data, b.leading, a.data, a.leading, scale.beta, target.data,
-                                           target.leading);
-#else
-  gemm_tiled(product, a, b, target, scale);
-#endif
-}
-
-template <class Scalar>
-void product_on_host(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
-                     const Target<Scalar>& target, const Scale<Scalar>& scale) {
-#ifdef RIDGELINE_HAS_ONEDNN
-  if constexpr (std::is_same_v<Scalar, float>) {
-    const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
-    const dnnl_status_t status = dnnl_sgemm(letter(a.op), letter(b.op), product.rows, product.columns, product.inner,
-                                            scale.alpha, a.data, a.leading, b.data, b.leading, scale.beta, target.data,
-                                            target.leading);
-    if (status == dnnl_success) return;
+/// The libraries' OpenMP threads are as many as the execution space's for as long as this lives. Kokkos' OpenMP space
+/// has seen to that itself; under the others (Serial above all) they would take every core.
+class LibraryThreads {
+ public:
+  LibraryThreads() {
+    if (on_openmp || omp_set_num_threads == nullptr || omp_get_max_threads == nullptr) return;
+    before_ = omp_get_max_threads();
+    omp_set_num_threads(Execution().concurrency());
   }
-#endif
-  product_by_blas(product, a, b, target, scale);
+  ~LibraryThreads() {
+    if (before_ > 0) omp_set_num_threads(before_);
+  }
+  LibraryThreads(const LibraryThreads&) = delete;
+  LibraryThreads& operator=(const LibraryThreads&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+/// Whether `count` products are done sooner one a thread than one after another on all threads, which costs a start
+/// and a wait for each: measured as the time of half a million operations. oneDNN and OpenBLAS use one thread inside
+/// an OpenMP region, and only there.
+bool one_a_thread(const Product& product, int count, int threads) {
+  if (!on_openmp || threads == 1 || count == 1) return false;
+  const double operations = 2.0 * product.rows * product.columns * product.inner;
+  const int rounds = (count + threads - 1) / threads;
+  return rounds * operations <= count * (operations / threads + 5e5);
 }
 
-/// Products of a batch that are too small to share, one a thread: oneDNN and OpenBLAS use one thread inside a parallel
-/// region.
 template <class Scalar>
 void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
                   const Target<Scalar>& target, const Scale<Scalar>& scale) {
   const auto one = [=](int i) {
-    product_on_host<Scalar>({product.rows, product.columns, product.inner},
-                            {a.data + i * a.stride, a.leading, a.op}, {b.data + i * b.stride, b.leading, b.op},
-                            {target.data + i * target.stride, target.leading}, scale);
+    const Product size{product.rows, product.columns, product.inner};
+    const Factor<Scalar> left{a.data + i * a.stride, a.leading, a.op};
+    const Factor<Scalar> right{b.data + i * b.stride, b.leading, b.op};
+    const Target<Scalar> out{target.data + i * target.stride, target.leading};
+    if (!gemm_by_library(Library::onednn, size, left, right, out, scale))
+      gemm_by_library(Library::blas, size, left, right, out, scale);
   };
+  const LibraryThreads as_many;
   const int threads = Execution().concurrency();
-  if (product.count >= threads && threads > 1) {
-    Kokkos::parallel_for("ridgeline::gemm/batch",
-                         Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Static>>(0, product.count), one);
-    return;
+  const int even = product.count - product.count % threads;  // these keep every thread busy to the end
+  int done = 0;
+  for (int next : {even, product.count}) {
+    if (next > done && one_a_thread(product, next - done, threads)) {
+      using Range = Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Static>>;
+      Kokkos::parallel_for("ridgeline::gemm/batch", Range(done, next), one);
+      done = next;
+    }
+    for (; done < next; ++done) one(done);
   }
-  for (int i = 0; i < product.count; ++i) one(i);
 }
 
 // ---- a vendor's library on its device ----------------------------------------------------------------------------
@@ -216,8 +269,7 @@ void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<
 #define RIDGELINE_VENDOR_GEMM "Kokkos Kernels, cuBLAS"
 
 cublasStatus_t strided(cublasHandle_t handle, cublasOperation_t first, cublasOperation_t second, const Product& p,
-                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t,
-                       const Scale<float>& s) {
+                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t, const Scale<float>& s) {
   return cublasSgemmStridedBatched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
                                    b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
                                    p.count);
@@ -247,8 +299,7 @@ void gemm_on_device(const Product& product, const Factor<Scalar>& a, const Facto
 #define RIDGELINE_VENDOR_GEMM "Kokkos Kernels, rocBLAS"
 
 rocblas_status strided(rocblas_handle handle, rocblas_operation first, rocblas_operation second, const Product& p,
-                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t,
-                       const Scale<float>& s) {
+                       const Factor<float>& a, const Factor<float>& b, const Target<float>& t, const Scale<float>& s) {
   return rocblas_sgemm_strided_batched(handle, first, second, p.columns, p.rows, p.inner, &s.alpha, b.data, b.leading,
                                        b.stride, a.data, a.leading, a.stride, &s.beta, t.data, t.leading, t.stride,
                                        p.count);
@@ -284,6 +335,17 @@ void gemm_on_device(const Product& product, const Factor<Scalar>& a, const Facto
 
 #endif
 
+/// What Kokkos tools see of a library's products; not timed for the report, which has the layers.
+struct ToolsRegion {
+  ToolsRegion() {
+    static const std::string name = "ridgeline::gemm";
+    Kokkos::Profiling::pushRegion(name);
+  }
+  ~ToolsRegion() { Kokkos::Profiling::popRegion(); }
+  ToolsRegion(const ToolsRegion&) = delete;
+  ToolsRegion& operator=(const ToolsRegion&) = delete;
+};
+
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(std::string("gemm: ") + what);
 }
@@ -301,8 +363,9 @@ void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Sca
   detail::require(target.leading >= columns, "the target's rows overlap");
   detail::require(count == 1 || target.stride != 0, "several products have one target");
 
-  if (inner == 0) {
-    detail::gemm_tiled(product, a, b, target, scale);  // libraries differ in what they do here
+  const detail::ToolsRegion region;
+  if (inner == 0 || (detail::on_host && !detail::has_blas)) {
+    detail::gemm_tiled(product, a, b, target, scale);  // of inner = 0 libraries make different things
   } else if constexpr (detail::on_host) {
     detail::gemm_on_host(product, a, b, target, scale);
   } else {

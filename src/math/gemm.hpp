@@ -70,5 +70,13 @@ void gemm_tiled(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Targ
 extern template void gemm_tiled(const Product&, Factor<float>, Factor<float>, Target<float>, Scale<float>);
 extern template void gemm_tiled(const Product&, Factor<double>, Factor<double>, Target<double>, Scale<double>);
 
+/// The libraries that multiply on a CPU, and one product by one of them whichever gemm would take; false, and nothing
+/// done, where this build or the library cannot. Arguments as gemm, unchecked, no size zero, one product.
+enum class Library { onednn, blas };
+bool gemm_by_library(Library library, const Product& product, Factor<float> a, Factor<float> b, Target<float> target,
+                     Scale<float> scale);
+bool gemm_by_library(Library library, const Product& product, Factor<double> a, Factor<double> b, Target<double> target,
+                     Scale<double> scale);
+
 }  // namespace detail
 }  // namespace ridgeline

@@ -72,7 +72,9 @@ struct Case {
   }
 
   std::vector<Scalar> a() const { return random_values<Scalar>(a_stride() * product.count, 1); }
-  std::vector<Scalar> b() const { return random_values<Scalar>(std::size_t(b_rows()) * b_leading() * product.count, 2); }
+  std::vector<Scalar> b() const {
+    return random_values<Scalar>(std::size_t(b_rows()) * b_leading() * product.count, 2);
+  }
   std::vector<Scalar> before() const { return random_values<Scalar>(target_size(), 3); }
 
   std::vector<Scalar> result(Multiply<Scalar> multiply, std::vector<Scalar> start) const {
