@@ -1,10 +1,5 @@
 #include "io/files.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -12,6 +7,11 @@
 #include <sstream>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/error.hpp"
 
@@ -62,8 +62,8 @@ void check_target(const fs::path& path) {
   const fs::path folder = folder_of(path);
   const fs::file_status folder_status = fs::status(folder, error);
   if (!fs::exists(folder_status)) {
-    throw Error(Exit::file, fmt::format("cannot write {}: the folder {} does not exist.", path.string(),
-                                        folder.string()));
+    throw Error(Exit::file,
+                fmt::format("cannot write {}: the folder {} does not exist.", path.string(), folder.string()));
   }
   if (!fs::is_directory(folder_status)) {
     throw Error(Exit::file, fmt::format("cannot write {}: {} is not a folder.", path.string(), folder.string()));
@@ -237,18 +237,18 @@ void make_directory(const fs::path& path) {
       throw Error(Exit::file, fmt::format("cannot make the folder {}: {} is a file.", path.string(), part.string()));
     }
   }
-  throw Error(Exit::file, fmt::format("cannot make the folder {}: {}.", path.string(),
-                                      error ? error.message() : reason(ENOENT)));
+  throw Error(Exit::file,
+              fmt::format("cannot make the folder {}: {}.", path.string(), error ? error.message() : reason(ENOENT)));
 }
 
 void remove_leftovers(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool is_temporary = name.size() > temporary_prefix.size() + temporary_suffix.size() &&
-                              name.compare(0, temporary_prefix.size(), temporary_prefix) == 0 &&
-                              name.compare(name.size() - temporary_suffix.size(), temporary_suffix.size(),
-                                           temporary_suffix) == 0;
+    const bool is_temporary =
+        name.size() > temporary_prefix.size() + temporary_suffix.size() &&
+        name.compare(0, temporary_prefix.size(), temporary_prefix) == 0 &&
+        name.compare(name.size() - temporary_suffix.size(), temporary_suffix.size(), temporary_suffix) == 0;
     std::error_code ignored;
     if (is_temporary && entry->is_regular_file(ignored)) {
       fs::remove(entry->path(), ignored);

@@ -1,8 +1,5 @@
 #include "io/hdf5.hpp"
 
-#include <fmt/format.h>
-#include <hdf5.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -14,6 +11,9 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include <fmt/format.h>
+#include <hdf5.h>
 
 #include "config/error.hpp"
 #include "io/files.hpp"
@@ -310,8 +310,8 @@ Handle open_object(hid_t file, const std::string& name) {
 }
 
 /// Creates an attribute of this type and shape, in place of one that is there, and writes it.
-void put_attribute(const File& file, hid_t handle, const std::string& object, const std::string& attribute, hid_t stored,
-                   hid_t memory, const Shape& shape, const void* data) {
+void put_attribute(const File& file, hid_t handle, const std::string& object, const std::string& attribute,
+                   hid_t stored, hid_t memory, const Shape& shape, const void* data) {
   const Handle owner = open_object(handle, object);
   if (!owner.ok()) {
     fail(file.path(), fmt::format("cannot write attribute \"{}\": there is no \"{}\"", attribute, absolute(object)));
@@ -322,8 +322,8 @@ void put_attribute(const File& file, hid_t handle, const std::string& object, co
   const Handle space = make_space(shape);
   const Handle properties(H5Pcreate(H5P_ATTRIBUTE_CREATE), H5Pclose);
   H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8);
-  const Handle created(
-      H5Acreate2(owner.get(), attribute.c_str(), stored, space.get(), properties.get(), H5P_DEFAULT), H5Aclose);
+  const Handle created(H5Acreate2(owner.get(), attribute.c_str(), stored, space.get(), properties.get(), H5P_DEFAULT),
+                       H5Aclose);
   if (!created.ok() || (element_count(shape) > 0 && H5Awrite(created.get(), memory, data) < 0)) {
     fail(file.path(), fmt::format("cannot write attribute \"{}\" of \"{}\": {}", attribute, absolute(object),
                                   last_reason("HDF5 refused it")));
@@ -381,8 +381,8 @@ template <class T>
 void read_numbers(const File& file, const std::string& name, const Dataset& dataset, hid_t memory_space,
                   hid_t file_space, T* destination) {
   if (H5Dread(dataset.id.get(), native_type<T>(), memory_space, file_space, H5P_DEFAULT, destination) < 0) {
-    fail(file.path(), fmt::format("dataset \"{}\" cannot be read: {}", canonical(name),
-                                  last_reason("the file is damaged")));
+    fail(file.path(),
+         fmt::format("dataset \"{}\" cannot be read: {}", canonical(name), last_reason("the file is damaged")));
   }
 }
 
@@ -639,8 +639,8 @@ template <class T>
 void File::read_into(const std::string& name, const Shape& expected, T* destination) const {
   const Dataset dataset = open_dataset(*this, handle_, name);
   if (dataset.shape != expected) {
-    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", canonical(name),
-                            to_string(dataset.shape), to_string(expected)));
+    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", canonical(name), to_string(dataset.shape),
+                            to_string(expected)));
   }
   check_numeric<T>(*this, name, dataset);
   check_room(name, dataset.id.get());
@@ -682,12 +682,11 @@ void write_dataset(const File& file, hid_t handle, const std::string& name, hid_
   const Handle space = make_space(shape);
   const Handle links = link_properties();
   const Handle creation = dataset_properties();
-  Handle dataset(H5Dcreate2(handle, absolute(name).c_str(), stored, space.get(), links.get(), creation.get(),
-                            H5P_DEFAULT),
-                 H5Dclose);
-  const bool is_written =
-      dataset.ok() &&
-      (element_count(shape) == 0 || H5Dwrite(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  Handle dataset(
+      H5Dcreate2(handle, absolute(name).c_str(), stored, space.get(), links.get(), creation.get(), H5P_DEFAULT),
+      H5Dclose);
+  const bool is_written = dataset.ok() && (element_count(shape) == 0 ||
+                                           H5Dwrite(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   if (!is_written) {
     fail(file.path(), fmt::format("cannot write dataset \"{}\": {}", canonical(name), last_reason("HDF5 refused it")));
   }
@@ -743,8 +742,7 @@ std::map<std::string, Value> File::attributes(const std::string& object) const {
   const Handle owner = exists(object) ? open_object(handle_, object) : Handle(-1, H5Oclose);
   Named found;
   hsize_t position = 0;
-  if (!owner.ok() ||
-      H5Aiterate2(owner.get(), H5_INDEX_NAME, H5_ITER_INC, &position, keep_attribute_name, &found) < 0) {
+  if (!owner.ok() || H5Aiterate2(owner.get(), H5_INDEX_NAME, H5_ITER_INC, &position, keep_attribute_name, &found) < 0) {
     fail(path_, fmt::format("the attributes of \"{}\" cannot be read", absolute(object)));
   }
   std::map<std::string, Value> values;
@@ -828,12 +826,12 @@ void write_atomically(const std::filesystem::path& path, const std::function<voi
   file.close(options);
 }
 
-#define RIDGELINE_INSTANTIATE(T)                                                                \
-  template std::vector<T> File::read<T>(const std::string&) const;                              \
-  template std::vector<T> File::read<T>(const std::string&, const Shape&) const;                \
-  template void File::read_into<T>(const std::string&, const Shape&, T*) const;                 \
+#define RIDGELINE_INSTANTIATE(T)                                                                    \
+  template std::vector<T> File::read<T>(const std::string&) const;                                  \
+  template std::vector<T> File::read<T>(const std::string&, const Shape&) const;                    \
+  template void File::read_into<T>(const std::string&, const Shape&, T*) const;                     \
   template std::vector<T> File::read_rows<T>(const std::string&, std::int64_t, std::int64_t) const; \
-  template void File::write<T>(const std::string&, const T*, const Shape&);                     \
+  template void File::write<T>(const std::string&, const T*, const Shape&);                         \
   template void File::write<T>(const std::string&, const std::vector<T>&, const Shape&);
 
 RIDGELINE_INSTANTIATE(float)

@@ -120,8 +120,8 @@ class File {
   void check_room(const std::string& name, std::int64_t dataset) const;
 
   std::filesystem::path path_;
-  std::int64_t handle_ = -1;   // HDF5's hid_t
-  std::uintmax_t bytes_ = 0;   // size of a file opened for reading
+  std::int64_t handle_ = -1;  // HDF5's hid_t
+  std::uintmax_t bytes_ = 0;  // size of a file opened for reading
   bool is_created_ = false;
 };
 

@@ -10,12 +10,12 @@
 namespace ridgeline {
 
 struct HistoryRow {
-  int epoch = 0;                // 1 is the first; 0 is before training
-  std::int64_t step = 0;        // optimiser steps taken by the end of the epoch
-  double loss = 0;              // mean training loss over the epoch's steps
-  double learning_rate = 0;     // of the epoch's last step
-  double seconds = 0;           // training time of this epoch
-  double tokens_per_second = 0; // of training
+  int epoch = 0;                               // 1 is the first; 0 is before training
+  std::int64_t step = 0;                       // optimiser steps taken by the end of the epoch
+  double loss = 0;                             // mean training loss over the epoch's steps
+  double learning_rate = 0;                    // of the epoch's last step
+  double seconds = 0;                          // training time of this epoch
+  double tokens_per_second = 0;                // of training
   std::vector<std::optional<double>> set_mse;  // one a set, empty where it was not evaluated
 };
 

@@ -10,10 +10,11 @@ namespace ridgeline {
 
 /// NaN where a figure does not exist (no point is shown when `context = 0`): null in JSON.
 struct Metrics {
-  double mse = std::numeric_limits<double>::quiet_NaN();          // mean squared error over all points
-  double mse_hidden = std::numeric_limits<double>::quiet_NaN();   // over the points whose y is not shown
-  double mse_shown = std::numeric_limits<double>::quiet_NaN();    // over the points whose y is shown
-  double relative_l2 = std::numeric_limits<double>::quiet_NaN();  // mean over functions of |prediction - truth| / |truth|
+  double mse = std::numeric_limits<double>::quiet_NaN();         // mean squared error over all points
+  double mse_hidden = std::numeric_limits<double>::quiet_NaN();  // over the points whose y is not shown
+  double mse_shown = std::numeric_limits<double>::quiet_NaN();   // over the points whose y is shown
+  double relative_l2 =
+      std::numeric_limits<double>::quiet_NaN();  // mean over functions of |prediction - truth| / |truth|
 };
 
 struct SetMetrics {

@@ -32,7 +32,7 @@ struct ResultSet {
   std::vector<std::string> channel_names;  // empty, or one a channel; channel 0 is the pictures' abscissa
   std::vector<std::string> target_names;   // empty, or one a target
   std::vector<Scalar> inputs;
-  std::vector<Scalar> truth;                  // dataset `targets`
+  std::vector<Scalar> truth;  // dataset `targets`
   std::vector<Scalar> predictions;
   std::vector<Scalar> untrained_predictions;  // may be empty: not stored
   std::vector<std::uint8_t> shown;            // may be empty: nothing is shown

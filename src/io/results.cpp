@@ -1,0 +1,271 @@
+#include "io/results.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/error.hpp"
+#include "config/text.hpp"
+
+namespace ridgeline {
+
+namespace {
+
+constexpr std::int64_t newest_format = 1;
+
+/// Root attributes that are no facts.
+const std::set<std::string>& own_attributes() {
+  static const std::set<std::string> names{"sets", "format"};
+  return names;
+}
+
+constexpr std::array<std::pair<const char*, double Metrics::*>, 4> metric_names{
+    {{"mse", &Metrics::mse},
+     {"mse_hidden", &Metrics::mse_hidden},
+     {"mse_shown", &Metrics::mse_shown},
+     {"relative_l2", &Metrics::relative_l2}}};
+
+[[noreturn]] void fail(const hdf5::File& file, const std::string& what) {
+  throw Error(Exit::file, fmt::format("{}: {}.", file.path().string(), what));
+}
+
+void write_set_metrics(hdf5::File& file, const std::string& set, const std::string& prefix, const Metrics& metrics) {
+  for (const auto& [name, member] : metric_names) {
+    file.write_attribute(set, prefix + name, metrics.*member);
+  }
+}
+
+Metrics read_set_metrics(const hdf5::File& file, const std::string& set, const std::string& prefix) {
+  Metrics metrics;
+  for (const auto& [name, member] : metric_names) {
+    if (file.has_attribute(set, prefix + name)) {
+      metrics.*member = file.attribute_number(set, prefix + name);
+    }
+  }
+  return metrics;
+}
+
+void write_names(hdf5::File& file, const std::string& dataset, const std::vector<std::string>& names) {
+  if (!names.empty()) {
+    file.write_attribute(dataset, "channels", names);
+  }
+}
+
+/// Names of the last extent's entries; none where they are not stored or of another number.
+std::vector<std::string> read_names(const hdf5::File& file, const std::string& dataset, std::int64_t count) {
+  if (!file.has_attribute(dataset, "channels")) {
+    return {};
+  }
+  const hdf5::Value value = file.attribute(dataset, "channels");
+  const auto* names = std::get_if<std::vector<std::string>>(&value);
+  return names != nullptr && static_cast<std::int64_t>(names->size()) == count ? *names : std::vector<std::string>{};
+}
+
+void check_shape(const hdf5::File& file, const std::string& dataset, const hdf5::Shape& needed) {
+  const hdf5::Shape found = file.shape(dataset);
+  if (found != needed) {
+    fail(file, fmt::format("dataset \"{}\" has shape {}, and {} is needed", dataset, hdf5::to_string(found),
+                           hdf5::to_string(needed)));
+  }
+}
+
+/// Extents of a set, from its two datasets that must be there.
+template <class Scalar>
+void read_extents(const hdf5::File& file, ResultSet<Scalar>& set) {
+  const hdf5::Shape inputs = file.shape(set.name + "/inputs");
+  const hdf5::Shape targets = file.shape(set.name + "/targets");
+  if (inputs.size() != 3 || targets.size() != 3) {
+    fail(file, fmt::format("set \"{}\" has inputs of shape {} and targets of shape {}, and three extents are needed: "
+                           "samples, tokens, channels",
+                           set.name, hdf5::to_string(inputs), hdf5::to_string(targets)));
+  }
+  set.samples = inputs[0];
+  set.tokens = inputs[1];
+  set.channels = inputs[2];
+  set.targets = targets[2];
+}
+
+}  // namespace
+
+std::string why_not_a_set_name(const std::string& name) {
+  if (name.empty()) {
+    return "a set's name may not be empty";
+  }
+  if (name == "time" || name == "." || name == "..") {
+    return fmt::format("a set may not be called \"{}\": the name is taken", name);
+  }
+  const auto is_refused = [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f || letter == '/' || letter == ',' ||
+           letter == '"';
+  };
+  if (std::any_of(name.begin(), name.end(), is_refused)) {
+    return "a set's name may hold no slash, comma, quote or control character";
+  }
+  return "";
+}
+
+template <class Scalar>
+void write_result_set(hdf5::File& file, const ResultSet<Scalar>& set) {
+  if (const std::string why = why_not_a_set_name(set.name); !why.empty()) {
+    fail(file, why);
+  }
+  const hdf5::Shape target_shape{set.samples, set.tokens, set.targets};
+  file.make_group(set.name);
+  file.write(set.name + "/inputs", set.inputs, {set.samples, set.tokens, set.channels});
+  file.write(set.name + "/targets", set.truth, target_shape);
+  file.write(set.name + "/predictions", set.predictions, target_shape);
+  if (!set.untrained_predictions.empty()) {
+    file.write(set.name + "/untrained_predictions", set.untrained_predictions, target_shape);
+  }
+  const std::size_t points = static_cast<std::size_t>(set.samples * set.tokens);
+  file.write(set.name + "/shown", set.shown.empty() ? std::vector<std::uint8_t>(points, 0) : set.shown,
+             {set.samples, set.tokens});
+  write_names(file, set.name + "/inputs", set.channel_names);
+  for (const char* dataset : {"/targets", "/predictions", "/untrained_predictions"}) {
+    if (file.exists(set.name + dataset)) {
+      write_names(file, set.name + dataset, set.target_names);
+    }
+  }
+  write_set_metrics(file, set.name, "", set.trained);
+  write_set_metrics(file, set.name, "untrained_", set.untrained);
+}
+
+void write_time(hdf5::File& file, const std::vector<RegionTime>& time) {
+  std::vector<std::string> names;
+  std::vector<double> seconds;
+  std::vector<std::int64_t> calls;
+  for (const RegionTime& region : time) {
+    names.push_back(region.name);
+    seconds.push_back(region.seconds);
+    calls.push_back(region.calls);
+  }
+  const hdf5::Shape shape{static_cast<std::int64_t>(time.size())};
+  file.make_group("time");
+  file.write_strings("time/names", names);
+  file.write("time/seconds", seconds, shape);
+  file.write("time/calls", calls, shape);
+}
+
+void write_facts(hdf5::File& file, const Facts& facts, const std::vector<std::string>& set_names) {
+  for (const auto& [name, value] : facts) {
+    if (name.empty() || own_attributes().count(name) > 0) {
+      fail(file, fmt::format("a fact may not be called \"{}\": the name is taken", name));
+    }
+    file.write_attribute("/", name, value);
+  }
+  file.write_attribute("/", "sets", set_names);
+  file.write_attribute("/", "format", newest_format);
+}
+
+template <class Scalar>
+void write_results(const std::filesystem::path& path, const Results<Scalar>& results) {
+  hdf5::write_atomically(path, [&](hdf5::File& file) {
+    std::vector<std::string> names;
+    for (const ResultSet<Scalar>& set : results.sets) {
+      write_result_set(file, set);
+      names.push_back(set.name);
+    }
+    write_time(file, results.time);
+    write_facts(file, results.facts, names);
+  });
+}
+
+std::vector<std::string> read_set_names(const hdf5::File& file) {
+  const std::int64_t format = file.attribute_integer("/", "format");
+  if (format != newest_format) {
+    fail(file, fmt::format("the results are of format {}, and this program reads format {}", format, newest_format));
+  }
+  const hdf5::Value value = file.attribute("/", "sets");
+  const auto* names = std::get_if<std::vector<std::string>>(&value);
+  if (names == nullptr) {
+    fail(file, "attribute \"sets\" of \"/\" is not a list of names");
+  }
+  for (const std::string& name : *names) {
+    if (const std::string why = why_not_a_set_name(name); !why.empty()) {
+      fail(file, why);
+    }
+  }
+  return *names;
+}
+
+template <class Scalar>
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name, std::int64_t most_samples) {
+  ResultSet<Scalar> set;
+  set.name = name;
+  read_extents(file, set);
+  const hdf5::Shape target_shape{set.samples, set.tokens, set.targets};
+  const std::string untrained = name + "/untrained_predictions";
+  const bool has_untrained = file.exists(untrained);
+  check_shape(file, name + "/targets", target_shape);
+  check_shape(file, name + "/predictions", target_shape);
+  check_shape(file, name + "/shown", {set.samples, set.tokens});
+  if (has_untrained) {
+    check_shape(file, untrained, target_shape);
+  }
+  set.samples = most_samples < 0 ? set.samples : std::min(set.samples, most_samples);
+  set.inputs = file.read_rows<Scalar>(name + "/inputs", 0, set.samples);
+  set.truth = file.read_rows<Scalar>(name + "/targets", 0, set.samples);
+  set.predictions = file.read_rows<Scalar>(name + "/predictions", 0, set.samples);
+  set.shown = file.read_rows<std::uint8_t>(name + "/shown", 0, set.samples);
+  if (has_untrained) {
+    set.untrained_predictions = file.read_rows<Scalar>(untrained, 0, set.samples);
+  }
+  set.channel_names = read_names(file, name + "/inputs", set.channels);
+  set.target_names = read_names(file, name + "/targets", set.targets);
+  set.trained = read_set_metrics(file, name, "");
+  set.untrained = read_set_metrics(file, name, "untrained_");
+  return set;
+}
+
+std::vector<RegionTime> read_time(const hdf5::File& file) {
+  std::vector<RegionTime> time;
+  if (!file.is_group("time")) {
+    return time;
+  }
+  const std::vector<std::string> names = file.read_strings("time/names");
+  const hdf5::Shape shape{static_cast<std::int64_t>(names.size())};
+  const std::vector<double> seconds = file.read<double>("time/seconds", shape);
+  const std::vector<std::int64_t> calls = file.read<std::int64_t>("time/calls", shape);
+  for (std::size_t region = 0; region < names.size(); ++region) {
+    time.push_back({names[region], seconds[region], calls[region]});
+  }
+  return time;
+}
+
+Facts read_facts(const hdf5::File& file) {
+  Facts facts;
+  for (const auto& [name, value] : file.attributes("/")) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text != nullptr && own_attributes().count(name) == 0) {
+      facts.emplace(name, *text);
+    }
+  }
+  return facts;
+}
+
+template <class Scalar>
+Results<Scalar> read_results(const std::filesystem::path& path) {
+  const hdf5::File file = hdf5::File::open(path);
+  Results<Scalar> results;
+  for (const std::string& name : read_set_names(file)) {
+    results.sets.push_back(read_result_set<Scalar>(file, name));
+  }
+  results.time = read_time(file);
+  results.facts = read_facts(file);
+  return results;
+}
+
+#define RIDGELINE_INSTANTIATE(Scalar)                                                                      \
+  template void write_result_set<Scalar>(hdf5::File&, const ResultSet<Scalar>&);                           \
+  template void write_results<Scalar>(const std::filesystem::path&, const Results<Scalar>&);               \
+  template ResultSet<Scalar> read_result_set<Scalar>(const hdf5::File&, const std::string&, std::int64_t); \
+  template Results<Scalar> read_results<Scalar>(const std::filesystem::path&);
+
+RIDGELINE_INSTANTIATE(float)
+RIDGELINE_INSTANTIATE(double)
+#undef RIDGELINE_INSTANTIATE
+
+}  // namespace ridgeline
