@@ -1,0 +1,394 @@
+#include "config/command_line.hpp"
+
+#include <algorithm>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <utility>
+
+#include "config/text.hpp"
+
+namespace po = boost::program_options;
+
+namespace ridgeline {
+namespace {
+
+constexpr std::int64_t most_threads = 4096;
+
+// An option of one or more commands: how it is written, what it does, where its value goes.
+struct Flag {
+  const char* name;         // as the table of commands refers to it
+  const char* placeholder;  // of its value; empty for a switch
+  const char* letter;       // its short form, or empty
+  const char* summary;
+  po::value_semantic* (*value)(CommandLine&);
+};
+
+// Values that are more than text are read after Boost has taken the command line apart.
+const std::vector<Flag>& flags() {
+  static const std::vector<Flag> table = {
+      {"output", "DIR", "o", "the folder for what is written (default: runs/ and the deck's name)",
+       [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
+      {"overwrite", "", "", "replace what an earlier run left in that folder",
+       [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
+      {"checkpoint", "FILE", "", "the trained model, a checkpoint.h5",
+       [](CommandLine& line) -> po::value_semantic* { return po::value(&line.checkpoint); }},
+      {"set", "SECTION.KEY=VALUE", "", "set a key of the deck; may be given many times, the last one counts",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::vector<std::string>>()->composing(); }},
+      {"threads", "N", "", "how many threads to use (default: what OMP_NUM_THREADS says, or all cores)",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"quiet", "", "", "show no progress, errors only",
+       [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.quiet); }},
+  };
+  return table;
+}
+
+struct Command {
+  const char* name;
+  const char* argument;  // "DECK", or "[KIND]" when it may be left out
+  std::string CommandLine::*field;
+  const char* summary;
+  std::vector<const char*> required;  // names of flags that must be given
+  std::vector<const char*> optional;
+  std::vector<const char*> examples;
+};
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"run",
+       "DECK",
+       &CommandLine::deck,
+       "train the deck's model, evaluate it, and write a report",
+       {},
+       {"output", "overwrite", "set", "threads", "quiet"},
+       {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
+        "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2"}},
+      {"eval",
+       "DECK",
+       &CommandLine::deck,
+       "evaluate a trained model on the deck's test sets",
+       {"checkpoint"},
+       {"output", "overwrite", "set", "threads", "quiet"},
+       {"ridgeline eval inputs/sine.ini --checkpoint runs/sine/checkpoint.h5"}},
+      {"check",
+       "DECK",
+       &CommandLine::deck,
+       "check a deck, and say what a run of it would take; nothing is run",
+       {},
+       {"set", "threads"},
+       {"ridgeline check inputs/sine.ini --set model.width=256"}},
+      {"layers",
+       "[KIND]",
+       &CommandLine::subject,
+       "list the layers there are, all or those of one kind",
+       {},
+       {},
+       {"ridgeline layers", "ridgeline layers attention"}},
+      {"describe",
+       "[KIND/NAME]",
+       &CommandLine::subject,
+       "list the options of a layer, or, without a name, of the deck's own sections",
+       {},
+       {},
+       {"ridgeline describe attention/functional", "ridgeline describe"}},
+      {"report",
+       "DIR",
+       &CommandLine::directory,
+       "draw the report of a run again",
+       {},
+       {},
+       {"ridgeline report runs/sine"}},
+  };
+  return table;
+}
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : commands()) {
+    if (name == command.name) return &command;
+  }
+  return nullptr;
+}
+
+const Flag& find_flag(const std::string& name) {
+  const auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag& flag) { return name == flag.name; });
+  if (found == flags().end()) throw std::logic_error("a command refers to an option that there is not: " + name);
+  return *found;
+}
+
+std::vector<const char*> flags_of(const Command& command) {
+  std::vector<const char*> names = command.required;
+  names.insert(names.end(), command.optional.begin(), command.optional.end());
+  return names;
+}
+
+bool is_optional(const Command& command) { return command.argument[0] == '['; }
+
+// The argument's name without the brackets that say that it may be left out.
+std::string argument_name(const Command& command) {
+  const std::string name = command.argument;
+  return is_optional(command) ? name.substr(1, name.size() - 2) : name;
+}
+
+// "-o DIR", "--set SECTION.KEY=VALUE", "--quiet"
+std::string written(const Flag& flag) {
+  const std::string letter = flag.letter;
+  const std::string placeholder = flag.placeholder;
+  return (letter.empty() ? "--" + std::string(flag.name) : "-" + letter) + (placeholder.empty() ? "" : " ") +
+         placeholder;
+}
+
+// "run DECK [options]"
+std::string form_of(const Command& command) {
+  std::string form = std::string("ridgeline ") + command.name + " " + command.argument;
+  for (const char* name : command.required) form += " " + written(find_flag(name));
+  return form + (command.optional.empty() ? "" : " [options]");
+}
+
+Error mistake(const std::string& sentence) { return Error(Exit::mistake, sentence); }
+
+Error unknown_option(const Command& command, const std::string& given) {
+  const std::string option = given.substr(0, given.find('='));
+  std::vector<std::string> known = {"--help"};
+  for (const char* name : flags_of(command)) known.push_back("--" + std::string(name));
+  const std::string otherwise = std::string("ridgeline ") + command.name + " --help lists them";
+  return mistake(excerpt(option) + " is not an option of " + command.name + suggestion(option, known, otherwise));
+}
+
+// "; it takes a DIR" for "--output"
+std::string placeholder_of(const Command& command, const std::string& option) {
+  for (const char* name : flags_of(command)) {
+    if (option == "--" + std::string(name)) return std::string("; it takes a ") + find_flag(name).placeholder;
+  }
+  return "";
+}
+
+// What Boost found wrong, as one sentence of ours.
+Error translated(const Command& command, const po::error_with_option_name& error) {
+  const std::string option = error.get_option_name();
+  if (dynamic_cast<const po::unknown_option*>(&error) != nullptr) return unknown_option(command, option);
+  if (dynamic_cast<const po::multiple_occurrences*>(&error) != nullptr) {
+    return mistake(excerpt(option) + " is given twice; it takes one value.");
+  }
+  if (const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error)) {
+    if (syntax->kind() == po::invalid_syntax::extra_parameter) {
+      return mistake(excerpt(option) + " takes no value.");
+    }
+  }
+  return mistake(excerpt(option) + " needs a value" + placeholder_of(command, option) + ".");
+}
+
+po::options_description description_of(const Command& command, CommandLine& line) {
+  po::options_description description;
+  description.add_options()("help,h", po::bool_switch(&line.help), "");
+  description.add_options()("argument", po::value<std::vector<std::string>>(), "");
+  for (const char* name : flags_of(command)) {
+    const Flag& flag = find_flag(name);
+    const std::string letter = flag.letter;
+    const std::string names = flag.name + (letter.empty() ? "" : "," + letter);
+    description.add_options()(names.c_str(), flag.value(line), flag.summary);
+  }
+  return description;
+}
+
+// Lets Boost take the arguments apart; what they set directly is in `line` afterwards.
+po::variables_map parse_arguments(const Command& command, const std::vector<std::string>& arguments,
+                                  CommandLine& line) {
+  const po::options_description description = description_of(command, line);
+  po::positional_options_description positions;
+  positions.add("argument", -1);
+  // An abbreviation that is unique today is ambiguous once a command has one more option.
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  try {
+    po::command_line_parser parser(arguments);
+    const po::parsed_options parsed = parser.options(description).positional(positions).style(style).run();
+    for (const po::option& option : parsed.options) {
+      // "argument" is how Boost calls the words without a dash, not an option for the user.
+      if (option.string_key == "argument" && option.position_key < 0) throw unknown_option(command, "--argument");
+    }
+    po::store(parsed, values);
+    po::notify(values);
+  } catch (const po::error_with_option_name& error) {
+    throw translated(command, error);
+  } catch (const po::error& error) {
+    throw mistake(std::string("the arguments of ") + command.name + " cannot be read: " + excerpt(error.what()) + ".");
+  }
+  return values;
+}
+
+void read_argument(const Command& command, const po::variables_map& values, CommandLine& line) {
+  const std::string form = "; write " + form_of(command) + ".";
+  std::vector<std::string> words;
+  if (values.count("argument") > 0) words = values["argument"].as<std::vector<std::string>>();
+  if (words.empty() && !is_optional(command)) {
+    throw mistake(std::string(command.name) + " needs a " + command.argument + form);
+  }
+  if (words.size() > 1) {
+    throw mistake(std::string(command.name) + " takes one " + argument_name(command) + ", and " + excerpt(words[1]) +
+                  " is one more" + form);
+  }
+  if (words.empty()) return;
+  if (words[0].empty()) throw mistake("the " + argument_name(command) + " of " + command.name + " is empty" + form);
+  line.*command.field = words[0];
+}
+
+void read_threads(const std::string& text, CommandLine& line) {
+  std::int64_t threads = 0;
+  const NumberError error = read_number(text, threads);
+  const std::string allowed = "; it takes a whole number from 1 to " + number_text(most_threads) + ".";
+  if (error == NumberError::malformed) throw mistake("--threads " + excerpt(text) + " is not a whole number" + allowed);
+  if (error == NumberError::out_of_range || threads < 1 || threads > most_threads) {
+    throw mistake("--threads " + excerpt(text) + " is out of range" + allowed);
+  }
+  line.threads = static_cast<int>(threads);
+}
+
+void check_flags(const Command& command, const po::variables_map& values) {
+  for (const char* name : command.required) {
+    if (values.count(name) == 0) {
+      throw mistake(std::string(command.name) + " needs --" + name + "; write " + form_of(command) + ".");
+    }
+  }
+  for (const char* name : flags_of(command)) {
+    if (values.count(name) == 0) continue;
+    const auto* text = boost::any_cast<std::string>(&values[name].value());
+    if (text != nullptr && trim(*text).empty()) {
+      throw mistake(std::string("--") + name + " has no value; it takes a " + find_flag(name).placeholder + ".");
+    }
+  }
+}
+
+CommandLine parse_command(const Command& command, const std::vector<std::string>& arguments) {
+  CommandLine line;
+  line.command = command.name;
+  // Whoever asks for help is not told what else is missing.
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  line.help = std::find(arguments.begin(), end, "--help") != end || std::find(arguments.begin(), end, "-h") != end;
+  if (line.help) return line;
+
+  const po::variables_map values = parse_arguments(command, arguments, line);
+  check_flags(command, values);
+  read_argument(command, values, line);
+  if (values.count("threads") > 0) read_threads(values["threads"].as<std::string>(), line);
+  if (values.count("set") > 0) {
+    for (const std::string& text : values["set"].as<std::vector<std::string>>()) {
+      line.overrides.push_back(Override::parse(text));
+    }
+  }
+  return line;
+}
+
+// Moves the arguments that are Kokkos' own, up to "--", to the result.
+std::vector<std::string> take_kokkos(std::vector<std::string>& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto is_kokkos = [](const std::string& argument) { return argument.rfind("--kokkos-", 0) == 0; };
+  const auto first = std::stable_partition(arguments.begin(), end, [&](const auto& word) { return !is_kokkos(word); });
+  std::vector<std::string> result(first, end);
+  arguments.erase(first, end);
+  return result;
+}
+
+CommandLine parse_own(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) throw mistake("no command is given; ridgeline --help lists them.");
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "--version") {
+    CommandLine line;
+    line.help = first != "--version";
+    line.version = !line.help;
+    if (line.help && arguments.size() == 2 && find_command(arguments[1]) != nullptr) line.command = arguments[1];
+    if (arguments.size() == (line.command.empty() ? 1U : 2U)) return line;
+    throw mistake(first + " takes no argument" + (line.help ? " but a command" : "") + ", and " +
+                  excerpt(arguments.back()) + " is given.");
+  }
+  if (!first.empty() && first.front() == '-') {
+    const std::string otherwise = "a command comes first, and ridgeline --help lists them";
+    throw mistake(excerpt(first) + " is not known here" + suggestion(first, {"--help", "--version"}, otherwise));
+  }
+  const Command* command = find_command(first);
+  if (command == nullptr) {
+    const std::string otherwise = "known are " + join(command_names(), ", ");
+    throw mistake((first.empty() ? "an empty word" : excerpt(first)) + " is not a command" +
+                  suggestion(first, command_names(), otherwise));
+  }
+  return parse_command(*command, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
+}
+
+// Rows of two columns, indented by two.
+std::string listing(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, character_count(row.first));
+  std::string text;
+  for (const auto& [left, right] : rows) {
+    text += "  " + left + std::string(width - character_count(left) + 2, ' ') + right + "\n";
+  }
+  return text;
+}
+
+std::string program_help() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Command& command : commands()) {
+    std::string form = std::string(command.name) + " " + command.argument;
+    for (const char* name : command.required) form += " " + written(find_flag(name));
+    rows.emplace_back(form, command.summary);
+  }
+  return "Ridgeline trains and evaluates attention models of functions and fields from an input deck.\n"
+         "\n"
+         "Usage: ridgeline COMMAND ...\n"
+         "\n"
+         "Commands:\n" +
+         listing(rows) +
+         "\n"
+         "Options:\n" +
+         listing({{"COMMAND --help", "what a command takes, with examples"},
+                  {"--help", "this text"},
+                  {"--version", "version, back end, threads and libraries"},
+                  {"--kokkos-...", "passed on to Kokkos, wherever it stands"}}) +
+         "\n"
+         "Begin with: ridgeline run inputs/sine.ini\n"
+         "\n"
+         "Exit status: 0 done; 2 a mistake in the command or the deck; 3 a numerical failure;\n"
+         "4 a file could not be read or written; 75 stopped by a signal after writing a checkpoint.\n";
+}
+
+std::string command_help(const Command& command) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const char* name : flags_of(command)) {
+    const Flag& flag = find_flag(name);
+    const std::string letter = flag.letter;
+    const std::string placeholder = flag.placeholder;
+    rows.emplace_back(
+        (letter.empty() ? "" : "-" + letter + ", ") + "--" + flag.name + (placeholder.empty() ? "" : " ") + placeholder,
+        flag.summary);
+  }
+  rows.emplace_back("-h, --help", "this text");
+  std::string text = "Usage: " + form_of(command) + "\n\nTo " + command.summary + ".\n\nOptions:\n" + listing(rows);
+  text += command.examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n";
+  for (const char* example : command.examples) text += std::string("  ") + example + "\n";
+  return text;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  std::vector<std::string> own = arguments;
+  std::vector<std::string> kokkos = take_kokkos(own);
+  CommandLine line = parse_own(own);
+  line.kokkos = std::move(kokkos);
+  return line;
+}
+
+std::string help_text(const std::string& command) {
+  const Command* found = find_command(command);
+  return found == nullptr ? program_help() : command_help(*found);
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  return names;
+}
+
+}  // namespace ridgeline
