@@ -1,0 +1,90 @@
+// attention/functional: pairwise affinities replaced by a small linear map between learned bases.
+//
+//   q, k, v = x Wqᵀ+bq, x Wkᵀ+bk, x Wvᵀ+bv         Φq = σ(q Wqbᵀ + bqb), Φk = σ(k Wkbᵀ + bkb)
+//   per head: A = Φqᵀ q, Y = Φkᵀ v, C = Y Aᵀ (A Aᵀ + ridge I)⁻¹, out = Φq (C A); heads side by side, then `output`
+#include "functional.hpp"
+
+#include <fmt/format.h>
+
+#include "layer/registry.hpp"
+
+namespace ridgeline {
+namespace {
+
+template <class Scalar>
+class FunctionalAttention final : public Layer<Scalar> {
+ public:
+  static void declare(OptionSet& options) {
+    options.integer("heads", 8, "heads, each as wide as the model").at_least(1).trials({"1", "3"});
+    options.integer("basis", 8, "basis functions of a head").at_least(1).trials({"1", "5"});
+    options.real("ridge", 1e-4, "weight of the regularisation of the least-squares map").above(0).trials({"1e-2"});
+    options.choice("normalization", "joint", {"joint", "per_head"},
+                   "softmax of a token's basis functions: over those of all heads, or of each head");
+    options.choice("inner_product", "sum", {"sum", "mean"},
+                   "contractions over tokens: their sum, or their mean, which does not depend on the sampling");
+    options.choice("order", "auto", {"auto", "contracted", "direct"},
+                   "order of evaluation: tokens contracted first, each token projected, or the cheaper one");
+  }
+
+  explicit FunctionalAttention(Setup<Scalar>& setup)
+      : settings_(read(setup)),
+        choice_(setup.options.text("order")),
+        maps_(setup.parameters, settings_),
+        contracted_(functional::contracted_order(settings_, maps_, setup.signal)),
+        direct_(functional::direct_order(settings_, maps_, setup.signal)) {}
+
+  void reserve(const Shape& shape, Arena& arena) override {
+    order_ = &order(shape);
+    order_->reserve(shape, arena);
+  }
+
+  void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
+    order_->forward(x, residual, y);
+  }
+
+  void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) override {
+    order_->backward(x, dy, dx);
+  }
+
+  Operations operations(const Shape& shape) const override { return order(shape).operations(shape); }
+
+  std::string explain(const Signal::Content& content) const override {
+    return fmt::format(
+        "the ridge solve broke down in sample {}, head {} of the batch (smallest pivot {:.3g}, ridge {:g}); a larger "
+        "`ridge` makes it stable",
+        content.where / settings_.heads, content.where % settings_.heads, content.number, settings_.ridge);
+  }
+
+ private:
+  static functional::Settings read(const Setup<Scalar>& setup) {
+    const OptionValues& options = setup.options;
+    return {setup.inputs,
+            setup.outputs,
+            static_cast<int>(options.integer("heads")),
+            static_cast<int>(options.integer("basis")),
+            options.real("ridge"),
+            options.text("normalization") == "joint",
+            options.text("inner_product") == "mean"};
+  }
+
+  functional::Order<Scalar>& order(const Shape& shape) const {
+    if (choice_ == "direct") return *direct_;
+    if (choice_ == "contracted") return *contracted_;
+    const Operations contracted = contracted_->operations(shape), direct = direct_->operations(shape);
+    const bool cheaper = direct.forward + direct.backward < contracted.forward + contracted.backward;
+    return cheaper ? *direct_ : *contracted_;
+  }
+
+  functional::Settings settings_;
+  std::string choice_;
+  functional::Maps<Scalar> maps_;
+  std::unique_ptr<functional::Order<Scalar>> contracted_;
+  std::unique_ptr<functional::Order<Scalar>> direct_;
+  functional::Order<Scalar>* order_ = nullptr;
+};
+
+RIDGELINE_REGISTER_LAYER("attention", "functional", FunctionalAttention,
+                         "a linear map between learned bases, found by ridge regression (arXiv 2605.31559)");
+
+}  // namespace
+}  // namespace ridgeline

@@ -1,0 +1,37 @@
+// The only file that knows Kokkos versions: everything else uses the names below.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <string>
+#include <vector>
+
+namespace ridgeline {
+
+/// Where kernels run, and where every tensor lives.
+using Execution = Kokkos::DefaultExecutionSpace;
+using Memory = Execution::memory_space;
+
+using TeamPolicy = Kokkos::TeamPolicy<Execution>;
+using Team = TeamPolicy::member_type;
+using RangePolicy = Kokkos::RangePolicy<Execution>;
+
+/// Whether host code may read the tensors' memory as it is.
+inline constexpr bool host_reads_memory = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+
+/// Starts Kokkos with its own options (`--kokkos-…`) on `threads` threads (0: Kokkos' own choice). Its start-up warnings
+/// (how threads are bound) are left to the program's log.
+inline void start_kokkos(std::vector<std::string> options, int threads) {
+#if KOKKOS_VERSION >= 30700
+  const std::string threads_option = "--kokkos-num-threads=";
+#else
+  const std::string threads_option = "--kokkos-threads=";
+#endif
+  options.insert(options.begin(), {"ridgeline", "--kokkos-disable-warnings"});
+  if (threads > 0) options.push_back(threads_option + std::to_string(threads));
+  std::vector<char*> arguments;
+  for (std::string& option : options) arguments.push_back(option.data());
+  int count = static_cast<int>(arguments.size());
+  Kokkos::initialize(count, arguments.data());
+}
+
+}  // namespace ridgeline

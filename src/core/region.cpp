@@ -1,0 +1,72 @@
+#include "core/region.hpp"
+
+#include <chrono>
+#include <memory>
+
+#include "core/kokkos.hpp"
+
+namespace ridgeline {
+namespace {
+
+struct Node {
+  std::string name;
+  Node* parent = nullptr;
+  double seconds = 0;
+  double opened = 0;
+  std::int64_t calls = 0;
+  std::vector<std::unique_ptr<Node>> children;
+};
+
+Node root;
+Node* current = &root;
+
+Node* enter(const std::string& name) {
+  for (const auto& child : current->children)
+    if (child->name == name) return child.get();
+  current->children.push_back(std::make_unique<Node>());
+  Node* node = current->children.back().get();
+  node->name = name;
+  node->parent = current;
+  return node;
+}
+
+void list(const Node& node, const std::string& prefix, std::vector<RegionTime>& times) {
+  for (const auto& child : node.children) {
+    times.push_back({prefix + child->name, child->seconds, child->calls});
+    list(*child, prefix + child->name + "/", times);
+  }
+}
+
+}  // namespace
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Region::Region(const std::string& name) {
+  current = enter(name);
+  Kokkos::Profiling::pushRegion(name);
+  current->opened = wall_time();
+}
+
+Region::~Region() {
+  // On a device, kernels run behind the host's back: the wait makes a region's time its own.
+  if constexpr (!host_reads_memory) Execution().fence();
+  current->seconds += wall_time() - current->opened;
+  ++current->calls;
+  Kokkos::Profiling::popRegion();
+  current = current->parent;
+}
+
+std::vector<RegionTime> region_times() {
+  std::vector<RegionTime> times;
+  list(root, "", times);
+  return times;
+}
+
+void reset_region_times() {
+  root.children.clear();
+  current = &root;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,69 @@
+// Tensors are views of batch, token, channel, channel fastest. A layer never owns memory: it is handed views.
+#pragma once
+
+#include <cstdint>
+
+#include "core/kokkos.hpp"
+
+namespace ridgeline {
+
+template <class Data>
+using View = Kokkos::View<Data, Kokkos::LayoutRight, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// [length]
+template <class Scalar>
+using Vector = View<Scalar*>;
+/// [rows, columns]
+template <class Scalar>
+using Matrix = View<Scalar**>;
+/// [batch, tokens, channels]
+template <class Scalar>
+using Tensor = View<Scalar***>;
+
+/// How many samples, and tokens in each, a call works on.
+struct Shape {
+  int batch = 0;
+  int tokens = 0;
+  int rows() const { return batch * tokens; }
+  bool operator==(const Shape& other) const { return batch == other.batch && tokens == other.tokens; }
+};
+
+/// The tensor [B, N, C] as a matrix [B·N, C].
+template <class Scalar>
+Matrix<Scalar> rows_of(const Tensor<Scalar>& tensor) {
+  return Matrix<Scalar>(tensor.data(), tensor.extent(0) * tensor.extent(1), tensor.extent(2));
+}
+
+/// The same memory, read only: template arguments are not deduced through View's own conversion.
+template <class Scalar>
+Matrix<const Scalar> read(const Matrix<Scalar>& matrix) {
+  return matrix;
+}
+template <class Scalar>
+Tensor<const Scalar> read(const Tensor<Scalar>& tensor) {
+  return tensor;
+}
+template <class Scalar>
+Vector<const Scalar> read(const Vector<Scalar>& vector) {
+  return vector;
+}
+
+template <class Scalar>
+Shape shape_of(const Tensor<Scalar>& tensor) {
+  return {static_cast<int>(tensor.extent(0)), static_cast<int>(tensor.extent(1))};
+}
+
+template <class ViewType>
+int extent(const ViewType& view, int dimension) {
+  return static_cast<int>(view.extent(dimension));
+}
+
+/// A pointer for host code. Compiles only where the host may access the view's memory: elsewhere copy to a mirror first.
+template <class ViewType>
+auto host_pointer(const ViewType& view) {
+  static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ViewType::memory_space>::accessible,
+                "the host cannot read this view's memory");
+  return view.data();
+}
+
+}  // namespace ridgeline

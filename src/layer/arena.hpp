@@ -1,0 +1,94 @@
+// Memory for activations and scratch, laid out before the first step: the training loop allocates nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/tensor.hpp"
+
+namespace ridgeline {
+
+/// Hands out views from two blocks of memory. What is `kept` lives from forward to backward and overlaps nothing.
+/// What is `passing` lives for one call of forward or backward: layers that do not call one another share it.
+///
+/// The layout is found by asking every layer what it needs, once without memory (to measure) and, after `allocate`,
+/// again for each shape that is run.
+class Arena {
+ public:
+  /// Passing memory asked for while a Frame lives is free again after it.
+  class Frame {
+   public:
+    explicit Frame(Arena& arena) : arena_(arena), top_(arena.passing_.used) {}
+    ~Frame() { arena_.passing_.used = top_; }
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+
+   private:
+    Arena& arena_;
+    std::size_t top_;
+  };
+
+  template <class Scalar>
+  Vector<Scalar> kept(std::size_t length) {
+    return Vector<Scalar>(kept_.take<Scalar>(length), length);
+  }
+  template <class Scalar>
+  Matrix<Scalar> kept(std::size_t rows, std::size_t columns) {
+    return Matrix<Scalar>(kept_.take<Scalar>(rows * columns), rows, columns);
+  }
+  template <class Scalar>
+  Tensor<Scalar> kept(std::size_t batch, std::size_t tokens, std::size_t channels) {
+    return Tensor<Scalar>(kept_.take<Scalar>(batch * tokens * channels), batch, tokens, channels);
+  }
+  template <class Scalar>
+  Vector<Scalar> passing(std::size_t length) {
+    return Vector<Scalar>(passing_.take<Scalar>(length), length);
+  }
+  template <class Scalar>
+  Matrix<Scalar> passing(std::size_t rows, std::size_t columns) {
+    return Matrix<Scalar>(passing_.take<Scalar>(rows * columns), rows, columns);
+  }
+  template <class Scalar>
+  Tensor<Scalar> passing(std::size_t batch, std::size_t tokens, std::size_t channels) {
+    return Tensor<Scalar>(passing_.take<Scalar>(batch * tokens * channels), batch, tokens, channels);
+  }
+
+  /// Begins a new layout over the same memory.
+  void restart() { kept_.used = passing_.used = 0; }
+
+  /// Bytes that the largest layout so far needs.
+  std::size_t bytes() const { return kept_.peak + passing_.peak; }
+
+  /// Allocates what the layouts measured so far need; views handed out before are void.
+  void allocate() {
+    kept_.allocate("ridgeline::arena/kept");
+    passing_.allocate("ridgeline::arena/passing");
+  }
+
+ private:
+  struct Block {
+    static constexpr std::size_t alignment = 256;
+
+    template <class Scalar>
+    Scalar* take(std::size_t count) {
+      const std::size_t begin = used;
+      used += (count * sizeof(Scalar) + alignment - 1) / alignment * alignment;
+      peak = std::max(peak, used);
+      return used <= storage.size() ? reinterpret_cast<Scalar*>(storage.data() + begin) : nullptr;
+    }
+
+    void allocate(const char* name) {
+      storage = {};
+      storage = Kokkos::View<char*, Memory>(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), peak);
+    }
+
+    Kokkos::View<char*, Memory> storage;
+    std::size_t used = 0;
+    std::size_t peak = 0;
+  };
+
+  Block kept_;
+  Block passing_;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,73 @@
+// What a layer is: everything that its author writes, and nothing that the driver can do for it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "config/options.hpp"
+#include "core/tensor.hpp"
+#include "layer/arena.hpp"
+#include "layer/parameters.hpp"
+#include "layer/signal.hpp"
+
+namespace ridgeline {
+
+/// Floating-point operations (a multiply-add counts two) of one call.
+struct Operations {
+  double forward = 0;
+  double backward = 0;
+  Operations& operator+=(const Operations& other) {
+    forward += other.forward;
+    backward += other.backward;
+    return *this;
+  }
+};
+
+/// A layer maps x [B, N, inputs] to y [B, N, outputs] and back. Calls come in the order reserve, forward, and, when
+/// training, backward with the same x; the shape of x is that of the last reserve.
+template <class Scalar>
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  /// Takes the views that the layer needs for this shape from the arena: kept from forward to backward, or passing.
+  virtual void reserve(const Shape& shape, Arena& arena) = 0;
+
+  /// y = f(x), or residual + f(x) where `residual` [B, N, outputs] is not empty. y overlaps neither.
+  virtual void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) = 0;
+
+  /// From dL/dy: adds to the gradients of the layer's parameters, and writes dL/dx of f, unless `dx` is empty.
+  /// The residual's gradient is the caller's. dx overlaps neither x nor dy.
+  virtual void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) = 0;
+
+  virtual Operations operations(const Shape& shape) const = 0;
+
+  /// What a raised signal means, as part of a sentence: "sample 3, head 1: … smallest pivot 2e-9".
+  virtual std::string explain(const Signal::Content& content) const;
+};
+
+/// A function of one number, applied to whole matrices: what a layer's option `activation` names.
+template <class Scalar>
+class Activation {
+ public:
+  virtual ~Activation() = default;
+
+  /// value = f(z + bias) and slope = f'(z + bias) for z [rows, columns] and bias [columns]; slope may be z itself.
+  virtual void apply(Matrix<const Scalar> z, Vector<const Scalar> bias, Matrix<Scalar> value,
+                     Matrix<Scalar> slope) const = 0;
+};
+
+class Registry;
+
+/// What a layer is made from.
+template <class Scalar>
+struct Setup {
+  int inputs;   ///< channels of x
+  int outputs;  ///< channels of y
+  const OptionValues& options;
+  ParameterScope<Scalar> parameters;
+  Signal signal;
+  const Registry& registry;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,394 @@
+#include "math/ridge.hpp"
+
+#include <KokkosBatched_LU_Decl.hpp>
+#include <KokkosBatched_LU_Team_Impl.hpp>
+#include <KokkosBatched_SolveLU_Decl.hpp>
+#include <KokkosBatched_Trsm_Decl.hpp>
+#include <KokkosBatched_Trsm_Team_Impl.hpp>
+
+#include "math/lanes.hpp"
+
+namespace ridgeline {
+namespace {
+
+using Scratch = Kokkos::View<double**, Kokkos::LayoutRight, Execution::scratch_memory_space,
+                             Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using Block = Matrix<double>;
+
+// ---- pieces of a team's work; each begins with the team's barrier where it reads what other lanes wrote ----
+
+/// to [basis, width] = the coefficients of one head and sample.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load(const Team& team, const Coefficients<Scalar>& from, int head, int sample,
+                                 const Scratch& to) {
+  const int width = static_cast<int>(to.extent(1));
+  for (int k = 0; k < static_cast<int>(to.extent(0)); ++k) {
+    const Scalar* in = &from.rows(head, k, sample, 0);
+    double* out = &to(k, 0);
+    if (from.sums.data() == nullptr) {
+      for_lanes(team, width, [=](int d) { out[d] = double(in[d]); });
+    } else {
+      const double sum = from.sums(head, k, sample);
+      const Scalar* bias = &from.bias(head, 0);
+      for_lanes(team, width, [=](int d) { out[d] = double(in[d]) + sum * double(bias[d]); });
+    }
+  }
+  team.team_barrier();
+}
+
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load(const Team& team, const HeadRows<const Scalar>& from, int head, int sample,
+                                 const Scratch& to) {
+  load(team, Coefficients<Scalar>{from, {}, {}}, head, sample, to);
+}
+
+/// The gradient of one basis function's coefficients, and of the sum that its bias entered by.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void store(const Team& team, const double* row, int width, int head, int k, int sample,
+                                  const Coefficients<Scalar>& coefficients, const CoefficientGradients<Scalar>& to) {
+  Scalar* out = &to.rows(head, k, sample, 0);
+  for_lanes(team, width, [=](int d) { out[d] = static_cast<Scalar>(row[d]); });
+  if (to.sums.data() == nullptr) return;
+  const Scalar* bias = &coefficients.bias(head, 0);
+  const double sum = sum_lanes(team, width, [=](int d) { return row[d] * double(bias[d]); });
+  Kokkos::single(Kokkos::PerTeam(team), [=]() { to.sums(head, k, sample) = static_cast<Scalar>(sum); });
+}
+
+/// result[i, j] = Σ_d a[i, d] b[j, d]
+template <class Left, class Right, class Result>
+KOKKOS_INLINE_FUNCTION void multiply_transposed(const Team& team, const Left& a, const Right& b, const Result& result) {
+  team.team_barrier();
+  const int length = static_cast<int>(a.extent(1));
+  for (int i = 0; i < static_cast<int>(a.extent(0)); ++i)
+    for (int j = 0; j < static_cast<int>(b.extent(0)); ++j) {
+      const double* left = &a(i, 0);
+      const double* right = &b(j, 0);
+      const double sum = sum_lanes(team, length, [=](int d) { return left[d] * right[d]; });
+      Kokkos::single(Kokkos::PerTeam(team), [=]() { result(i, j) = sum; });
+    }
+  team.team_barrier();
+}
+
+/// result[i, j] = Σ_k a[k, i] b[k, j], for a matrix that is not small in i and j.
+template <class Left, class Right, class Result>
+KOKKOS_INLINE_FUNCTION void multiply_columns(const Team& team, const Left& a, const Right& b, const Result& result,
+                                             double scale = 1) {
+  team.team_barrier();
+  const int columns = static_cast<int>(b.extent(1));
+  for (int i = 0; i < static_cast<int>(a.extent(1)); ++i) {
+    double* out = &result(i, 0);
+    for_lanes(team, columns, [=](int j) { out[j] = 0; });
+    for (int k = 0; k < static_cast<int>(a.extent(0)); ++k) {
+      const double factor = scale * a(k, i);
+      const double* in = &b(k, 0);
+      for_lanes(team, columns, [=](int j) { out[j] += factor * in[j]; });
+    }
+  }
+  team.team_barrier();
+}
+
+/// row += Σ_k factor(k) matrix[k, :]
+template <class Source, class Factor>
+KOKKOS_INLINE_FUNCTION void add_rows(const Team& team, const Source& matrix, const Factor& factor, double* row) {
+  const int columns = static_cast<int>(matrix.extent(1));
+  for (int k = 0; k < static_cast<int>(matrix.extent(0)); ++k) {
+    const double times = factor(k);
+    const double* in = &matrix(k, 0);
+    for_lanes(team, columns, [=](int d) { row[d] += times * in[d]; });
+  }
+}
+
+KOKKOS_INLINE_FUNCTION void clear(const Team& team, double* row, int length) {
+  for_lanes(team, length, [=](int d) { row[d] = 0; });
+}
+
+/// Adds the ridge to a Gram matrix and overwrites it by its LU factors. A pivot that is not clearly above the rounding
+/// of the largest diagonal entry (or not a number) raises the signal.
+KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, double ridge, const Signal& signal,
+                                      std::uint32_t where) {
+  const int n = static_cast<int>(gram.extent(0));
+  team.team_barrier();
+  Kokkos::single(Kokkos::PerTeam(team), [=]() {
+    for (int i = 0; i < n; ++i) gram(i, i) += ridge;
+  });
+  team.team_barrier();
+  double largest = 0;
+  for (int i = 0; i < n; ++i) largest = gram(i, i) <= largest ? largest : gram(i, i);  // a NaN stays
+  team.team_barrier();
+  KokkosBatched::TeamLU<Team, KokkosBatched::Algo::LU::Unblocked>::invoke(team, gram);
+  team.team_barrier();
+  double smallest = gram(0, 0);
+  for (int i = 1; i < n; ++i) smallest = gram(i, i) >= smallest ? smallest : gram(i, i);
+  const double rounding = 2.2204460492503131e-16 * n * largest;
+  if (smallest > rounding && largest < 1e300) return;
+  Kokkos::single(Kokkos::PerTeam(team), [=]() { signal.raise(where, static_cast<float>(smallest)); });
+}
+
+/// right = matrix⁻¹ right
+template <class Right>
+KOKKOS_INLINE_FUNCTION void solve(const Team& team, const Block& factor, const Right& right) {
+  team.team_barrier();
+  KokkosBatched::TeamSolveLU<Team, KokkosBatched::Trans::NoTranspose, KokkosBatched::Algo::Trsm::Unblocked>::invoke(
+      team, factor, right);
+  team.team_barrier();
+}
+
+KOKKOS_INLINE_FUNCTION Block block_of(const View<double***>& blocks, int system) {
+  return Block(&blocks(system, 0, 0), blocks.extent(1), blocks.extent(2));
+}
+
+// ---- the four kernels: basis <= width ("tall") and basis > width ("wide"), forward and backward ----
+
+/// What every kernel works on. System s is sample s / heads, head s mod heads.
+template <class Scalar>
+struct Systems {
+  int heads, basis, width;
+  double ridge;
+  Signal signal;
+  Coefficients<Scalar> queries, values;
+  View<double***> factor, solution;
+};
+
+/// C = Y Aᵀ G⁻¹ with G = A Aᵀ + ridge I: solve G Cᵀ = A Yᵀ, then mapped = C A.
+template <class Scalar>
+struct TallForward {
+  Systems<Scalar> systems;
+  HeadRows<Scalar> mapped;
+
+  static std::size_t scratch_bytes(int basis, int width) {
+    return 2 * Scratch::shmem_size(basis, width) + Scratch::shmem_size(1, width);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+
+    const Scratch a(team.team_scratch(level), systems.basis, systems.width);
+    const Scratch y(team.team_scratch(level), systems.basis, systems.width);
+    const Scratch row(team.team_scratch(level), 1, systems.width);
+    load(team, systems.queries, head, sample, a);
+    load(team, systems.values, head, sample, y);
+    const Block gram = block_of(systems.factor, system);
+    const Block transposed = block_of(systems.solution, system);
+    multiply_transposed(team, a, a, gram);
+    multiply_transposed(team, a, y, transposed);
+    factorise(team, gram, systems.ridge, systems.signal, static_cast<std::uint32_t>(system));
+    solve(team, gram, transposed);
+    for (int k = 0; k < systems.basis; ++k) {
+      clear(team, row.data(), systems.width);
+      add_rows(
+          team, a, [=](int j) { return transposed(j, k); }, row.data());
+      store(team, row.data(), systems.width, head, k, sample, systems.queries, {mapped, {}});
+    }
+  }
+
+  int level = 0;  // of the scratch memory
+};
+
+/// With X = Cᵀ and Z = G⁻¹ dX (dX = dCᵀ = A dMappedᵀ): dG = -X Zᵀ, so that
+/// dA = X dMapped + Z Y + (dG + dGᵀ) A and dY = Zᵀ A.
+template <class Scalar>
+struct TallBackward {
+  Systems<Scalar> systems;
+  HeadRows<const Scalar> mapped_gradient;
+  CoefficientGradients<Scalar> queries_gradient, values_gradient;
+
+  static std::size_t scratch_bytes(int basis, int width) {
+    return 3 * Scratch::shmem_size(basis, width) + 2 * Scratch::shmem_size(basis, basis) +
+           Scratch::shmem_size(1, width);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const int basis = systems.basis, width = systems.width;
+    const Scratch a(team.team_scratch(level), basis, width), y(team.team_scratch(level), basis, width),
+        mapped(team.team_scratch(level), basis, width);
+    const Scratch z(team.team_scratch(level), basis, basis), symmetric(team.team_scratch(level), basis, basis);
+    const Scratch row(team.team_scratch(level), 1, width);
+    load(team, systems.queries, head, sample, a);
+    load(team, systems.values, head, sample, y);
+    load(team, mapped_gradient, head, sample, mapped);
+    const Block x = block_of(systems.solution, system);
+    multiply_transposed(team, a, mapped, z);
+    solve(team, block_of(systems.factor, system), z);
+    gram_gradient(team, x, z, symmetric);
+    for (int i = 0; i < basis; ++i) {
+      clear(team, row.data(), width);
+      add_rows(
+          team, mapped, [=](int k) { return x(i, k); }, row.data());
+      add_rows(
+          team, y, [=](int k) { return z(i, k); }, row.data());
+      add_rows(
+          team, a, [=](int j) { return symmetric(i, j); }, row.data());
+      store(team, row.data(), width, head, i, sample, systems.queries, queries_gradient);
+      clear(team, row.data(), width);
+      add_rows(
+          team, a, [=](int j) { return z(j, i); }, row.data());
+      store(team, row.data(), width, head, i, sample, systems.values, values_gradient);
+    }
+  }
+
+  /// -(X Zᵀ + Z Xᵀ)
+  static KOKKOS_FUNCTION void gram_gradient(const Team& team, const Block& x, const Scratch& z, const Scratch& result) {
+    const int basis = static_cast<int>(x.extent(0));
+    for_lanes(team, basis * basis, [=](int entry) {
+      const int i = entry / basis, j = entry % basis;
+      double sum = 0;
+      for (int k = 0; k < basis; ++k) sum += x(i, k) * z(j, k) + z(i, k) * x(j, k);
+      result(i, j) = -sum;
+    });
+    team.team_barrier();
+  }
+
+  int level = 0;  // of the scratch memory
+};
+
+/// mapped = W M with M = AᵀA, W = Y (M + ridge I)⁻¹.
+template <class Scalar>
+struct WideForward {
+  Systems<Scalar> systems;
+  HeadRows<Scalar> mapped;
+
+  static std::size_t scratch_bytes(int basis, int width) {
+    return 2 * Scratch::shmem_size(basis, width) + Scratch::shmem_size(width, width) +
+           Scratch::shmem_size(width, basis) + Scratch::shmem_size(1, width);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const int basis = systems.basis, width = systems.width;
+    const Scratch a(team.team_scratch(level), basis, width), y(team.team_scratch(level), basis, width);
+    const Scratch moments(team.team_scratch(level), width, width), transposed(team.team_scratch(level), width, basis);
+    const Scratch row(team.team_scratch(level), 1, width);
+    load(team, systems.queries, head, sample, a);
+    load(team, systems.values, head, sample, y);
+    multiply_columns(team, a, a, moments);
+    const Block regularised = block_of(systems.factor, system);
+    const Block w = block_of(systems.solution, system);
+    for_lanes(team, width * width, [=](int i) { regularised.data()[i] = moments.data()[i]; });
+    factorise(team, regularised, systems.ridge, systems.signal, static_cast<std::uint32_t>(system));
+    for_lanes(team, basis * width, [=](int i) { transposed(i % width, i / width) = y.data()[i]; });
+    solve(team, regularised, transposed);
+    for_lanes(team, basis * width, [=](int i) { w.data()[i] = transposed(i % width, i / width); });
+    team.team_barrier();
+    for (int k = 0; k < basis; ++k) {
+      clear(team, row.data(), width);
+      add_rows(
+          team, moments, [=](int j) { return w(k, j); }, row.data());
+      store(team, row.data(), width, head, k, sample, systems.queries, {mapped, {}});
+    }
+  }
+
+  int level = 0;  // of the scratch memory
+};
+
+/// With V = dMapped M (M + ridge I)⁻¹: dY = V, dM = Wᵀ (dMapped - V), dA = A (dM + dMᵀ).
+template <class Scalar>
+struct WideBackward {
+  Systems<Scalar> systems;
+  HeadRows<const Scalar> mapped_gradient;
+  CoefficientGradients<Scalar> queries_gradient, values_gradient;
+
+  static std::size_t scratch_bytes(int basis, int width) {
+    return 2 * Scratch::shmem_size(basis, width) + 2 * Scratch::shmem_size(width, width) +
+           Scratch::shmem_size(width, basis) + Scratch::shmem_size(1, width);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const int basis = systems.basis, width = systems.width;
+    const Scratch a(team.team_scratch(level), basis, width), mapped(team.team_scratch(level), basis, width);
+    const Scratch moments(team.team_scratch(level), width, width), gradient(team.team_scratch(level), width, width);
+    const Scratch v(team.team_scratch(level), width, basis);  // Vᵀ
+    const Scratch row(team.team_scratch(level), 1, width);
+    load(team, systems.queries, head, sample, a);
+    load(team, mapped_gradient, head, sample, mapped);
+    multiply_columns(team, a, a, moments);
+    multiply_transposed(team, moments, mapped, v);
+    solve(team, block_of(systems.factor, system), v);
+    for (int k = 0; k < basis; ++k) {
+      for_lanes(team, width, [=](int d) { row(0, d) = v(d, k); });
+      store(team, row.data(), width, head, k, sample, systems.values, values_gradient);
+    }
+    team.team_barrier();
+    for_lanes(team, basis * width, [=](int i) { mapped.data()[i] -= v(i % width, i / width); });
+    multiply_columns(team, block_of(systems.solution, system), mapped, gradient);
+    for (int k = 0; k < basis; ++k) {
+      clear(team, row.data(), width);
+      for_lanes(team, width, [=](int d) {
+        double sum = 0;
+        for (int j = 0; j < width; ++j) sum += a(k, j) * (gradient(j, d) + gradient(d, j));
+        row(0, d) = sum;
+      });
+      store(team, row.data(), width, head, k, sample, systems.queries, queries_gradient);
+    }
+  }
+
+  int level = 0;  // of the scratch memory
+};
+
+/// Runs a kernel with a team for every system, its scratch in the fast level where it fits.
+template <class Kernel>
+void for_each_system(const char* name, int count, int basis, int width, Kernel kernel) {
+  if (count == 0) return;
+  const std::size_t bytes = Kernel::scratch_bytes(basis, width) + 64;
+  kernel.level = bytes <= static_cast<std::size_t>(TeamPolicy::scratch_size_max(0)) ? 0 : 1;
+  const TeamPolicy policy(count, Kokkos::AUTO);
+  Kokkos::parallel_for(
+      name, TeamPolicy(policy).set_scratch_size(kernel.level, Kokkos::PerTeam(static_cast<int>(bytes))), kernel);
+}
+
+}  // namespace
+
+template <class Scalar>
+void RidgeMap<Scalar>::reserve(int heads, int basis, int batch, int width, Arena& arena) {
+  const std::size_t systems = static_cast<std::size_t>(heads) * batch;
+  const int n = std::min(basis, width);
+  factor_ = arena.kept<double>(systems, n, n);
+  solution_ = arena.kept<double>(systems, basis, n);
+}
+
+template <class Scalar>
+void RidgeMap<Scalar>::forward(const Coefficients<Scalar>& queries, const Coefficients<Scalar>& values,
+                               HeadRows<Scalar> mapped) const {
+  const int heads = extent(mapped, 0), basis = extent(mapped, 1), batch = extent(mapped, 2), width = extent(mapped, 3);
+  const Systems<Scalar> systems{heads, basis, width, ridge_, signal_, queries, values, factor_, solution_};
+  if (basis <= width)
+    for_each_system("ridgeline::ridge/forward", heads * batch, basis, width, TallForward<Scalar>{systems, mapped});
+  else
+    for_each_system("ridgeline::ridge/forward_wide", heads * batch, basis, width, WideForward<Scalar>{systems, mapped});
+}
+
+template <class Scalar>
+void RidgeMap<Scalar>::backward(const Coefficients<Scalar>& queries, const Coefficients<Scalar>& values,
+                                HeadRows<const Scalar> mapped_gradient,
+                                const CoefficientGradients<Scalar>& queries_gradient,
+                                const CoefficientGradients<Scalar>& values_gradient) const {
+  const int heads = extent(mapped_gradient, 0), basis = extent(mapped_gradient, 1), batch = extent(mapped_gradient, 2),
+            width = extent(mapped_gradient, 3);
+  const Systems<Scalar> systems{heads, basis, width, ridge_, signal_, queries, values, factor_, solution_};
+  if (basis <= width)
+    for_each_system("ridgeline::ridge/backward", heads * batch, basis, width,
+                    TallBackward<Scalar>{systems, mapped_gradient, queries_gradient, values_gradient});
+  else
+    for_each_system("ridgeline::ridge/backward_wide", heads * batch, basis, width,
+                    WideBackward<Scalar>{systems, mapped_gradient, queries_gradient, values_gradient});
+}
+
+template <class Scalar>
+double RidgeMap<Scalar>::forward_operations(int heads, int basis, int batch, int width) {
+  const double k = basis, d = width, n = std::min(basis, width);
+  const double products = basis <= width ? 3 * k * k * d : 2 * k * d * d;
+  return 2.0 * heads * batch * (products + n * n * n / 3 + n * n * k);
+}
+
+template <class Scalar>
+double RidgeMap<Scalar>::backward_operations(int heads, int basis, int batch, int width) {
+  const double k = basis, d = width, n = std::min(basis, width);
+  const double products = basis <= width ? 5 * k * k * d + 2 * k * k * k : 4 * k * d * d;
+  return 2.0 * heads * batch * (products + n * n * k);
+}
+
+template class RidgeMap<float>;
+template class RidgeMap<double>;
+
+}  // namespace ridgeline
