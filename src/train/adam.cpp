@@ -1,0 +1,81 @@
+#include "train/adam.hpp"
+
+#include <cmath>
+
+#include "math/rows.hpp"
+
+namespace ridgeline {
+namespace {
+
+constexpr int chunk = 4096;  // entries that a team takes at a time
+
+int chunks(std::size_t length) { return static_cast<int>((length + chunk - 1) / chunk); }
+
+}  // namespace
+
+template <class Scalar>
+Adam<Scalar>::Adam(std::size_t length)
+    : first_("ridgeline::adam/first_moment", length),
+      second_("ridgeline::adam/second_moment", length),
+      partial_("ridgeline::adam/partial_norms", chunks(length)),
+      norm_("ridgeline::adam/norm") {}
+
+template <class Scalar>
+void Adam<Scalar>::measure(const Vector<const Scalar>& gradients) const {
+  const auto partial = partial_;
+  const auto norm = norm_;
+  const int length = extent(gradients, 0), count = chunks(gradients.extent(0));
+  Kokkos::parallel_for(
+      "ridgeline::adam/norm/chunks", one_team_each(count), KOKKOS_LAMBDA(const Team& team) {
+        const int begin = team.league_rank() * chunk;
+        const int size = begin + chunk < length ? chunk : length - begin;
+        const Scalar* g = gradients.data() + begin;
+        const double sum = sum_lanes(team, size, [=](int i) { return double(g[i]) * double(g[i]); });
+        Kokkos::single(Kokkos::PerTeam(team), [=]() { partial(team.league_rank()) = sum; });
+      });
+  Kokkos::parallel_for(
+      "ridgeline::adam/norm/total", RangePolicy(0, 1), KOKKOS_LAMBDA(int) {
+        double sum = 0;
+        for (int i = 0; i < count; ++i) sum += partial(i);
+        norm() = std::sqrt(sum);
+      });
+}
+
+template <class Scalar>
+void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<Scalar*, Memory> gradients,
+                        std::int64_t step, double learning_rate, double largest_norm) {
+  if (largest_norm > 0) measure(Vector<const Scalar>(gradients.data(), gradients.extent(0)));
+  const auto norm = norm_;
+  const auto first = first_, second = second_;
+  const double time = static_cast<double>(step);
+  const Scalar rate = static_cast<Scalar>(learning_rate / (1 - std::pow(beta1, time)));
+  const Scalar root = static_cast<Scalar>(std::sqrt(1 - std::pow(beta2, time)));
+  const Scalar keep1 = Scalar(beta1), keep2 = Scalar(beta2), take1 = Scalar(1 - beta1), take2 = Scalar(1 - beta2);
+  const Scalar tiny = Scalar(epsilon);
+  const int length = extent(parameters, 0);
+  Kokkos::parallel_for(
+      "ridgeline::adam/step", one_team_each(chunks(parameters.extent(0))), KOKKOS_LAMBDA(const Team& team) {
+        const int begin = team.league_rank() * chunk;
+        const int size = begin + chunk < length ? chunk : length - begin;
+        const Scalar scale =
+            largest_norm > 0 && norm() > largest_norm ? static_cast<Scalar>(largest_norm / norm()) : Scalar(1);
+        Scalar* p = parameters.data() + begin;
+        Scalar* g = gradients.data() + begin;
+        Scalar* m = first.data() + begin;
+        Scalar* v = second.data() + begin;
+        for_lanes(team, size, [=](int i) {
+          const Scalar gradient = scale * g[i];
+          const Scalar mean = keep1 * m[i] + take1 * gradient;
+          const Scalar square = keep2 * v[i] + take2 * gradient * gradient;
+          m[i] = mean;
+          v[i] = square;
+          p[i] -= rate * mean / (std::sqrt(square) / root + tiny);
+          g[i] = 0;
+        });
+      });
+}
+
+template class Adam<float>;
+template class Adam<double>;
+
+}  // namespace ridgeline
