@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -191,32 +192,73 @@ std::vector<std::string> read_set_names(const hdf5::File& file) {
   return *names;
 }
 
+std::vector<std::int64_t> spread_samples(std::int64_t samples, std::int64_t most) {
+  const std::int64_t count = std::min(samples, most);
+  std::vector<std::int64_t> which;
+  for (std::int64_t index = 0; index < count; ++index) {
+    which.push_back(index * samples / count);
+  }
+  return which;
+}
+
+namespace {
+
+/// Everything about a set but its arrays.
 template <class Scalar>
-ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name, std::int64_t most_samples) {
+ResultSet<Scalar> read_set_without_arrays(const hdf5::File& file, const std::string& name) {
   ResultSet<Scalar> set;
   set.name = name;
   read_extents(file, set);
   const hdf5::Shape target_shape{set.samples, set.tokens, set.targets};
-  const std::string untrained = name + "/untrained_predictions";
-  const bool has_untrained = file.exists(untrained);
   check_shape(file, name + "/targets", target_shape);
   check_shape(file, name + "/predictions", target_shape);
   check_shape(file, name + "/shown", {set.samples, set.tokens});
-  if (has_untrained) {
-    check_shape(file, untrained, target_shape);
-  }
-  set.samples = most_samples < 0 ? set.samples : std::min(set.samples, most_samples);
-  set.inputs = file.read_rows<Scalar>(name + "/inputs", 0, set.samples);
-  set.truth = file.read_rows<Scalar>(name + "/targets", 0, set.samples);
-  set.predictions = file.read_rows<Scalar>(name + "/predictions", 0, set.samples);
-  set.shown = file.read_rows<std::uint8_t>(name + "/shown", 0, set.samples);
-  if (has_untrained) {
-    set.untrained_predictions = file.read_rows<Scalar>(untrained, 0, set.samples);
+  if (file.exists(name + "/untrained_predictions")) {
+    check_shape(file, name + "/untrained_predictions", target_shape);
   }
   set.channel_names = read_names(file, name + "/inputs", set.channels);
   set.target_names = read_names(file, name + "/targets", set.targets);
   set.trained = read_set_metrics(file, name, "");
   set.untrained = read_set_metrics(file, name, "untrained_");
+  return set;
+}
+
+/// Fills the arrays by `read(dataset, array)`.
+template <class Scalar, class Read>
+void read_arrays(const hdf5::File& file, ResultSet<Scalar>& set, const Read& read) {
+  read(set.name + "/inputs", set.inputs);
+  read(set.name + "/targets", set.truth);
+  read(set.name + "/predictions", set.predictions);
+  read(set.name + "/shown", set.shown);
+  if (file.exists(set.name + "/untrained_predictions")) {
+    read(set.name + "/untrained_predictions", set.untrained_predictions);
+  }
+}
+
+}  // namespace
+
+template <class Scalar>
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name) {
+  ResultSet<Scalar> set = read_set_without_arrays<Scalar>(file, name);
+  read_arrays(file, set, [&](const std::string& dataset, auto& array) {
+    using Element = typename std::decay_t<decltype(array)>::value_type;
+    array = file.read<Element>(dataset);
+  });
+  return set;
+}
+
+template <class Scalar>
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name,
+                                  const std::vector<std::int64_t>& which) {
+  ResultSet<Scalar> set = read_set_without_arrays<Scalar>(file, name);
+  read_arrays(file, set, [&](const std::string& dataset, auto& array) {
+    using Element = typename std::decay_t<decltype(array)>::value_type;
+    for (const std::int64_t sample : which) {
+      const std::vector<Element> row = file.read_rows<Element>(dataset, sample, 1);
+      array.insert(array.end(), row.begin(), row.end());
+    }
+  });
+  set.samples = static_cast<std::int64_t>(which.size());
   return set;
 }
 
@@ -258,10 +300,12 @@ Results<Scalar> read_results(const std::filesystem::path& path) {
   return results;
 }
 
-#define RIDGELINE_INSTANTIATE(Scalar)                                                                      \
-  template void write_result_set<Scalar>(hdf5::File&, const ResultSet<Scalar>&);                           \
-  template void write_results<Scalar>(const std::filesystem::path&, const Results<Scalar>&);               \
-  template ResultSet<Scalar> read_result_set<Scalar>(const hdf5::File&, const std::string&, std::int64_t); \
+#define RIDGELINE_INSTANTIATE(Scalar)                                                        \
+  template void write_result_set<Scalar>(hdf5::File&, const ResultSet<Scalar>&);             \
+  template void write_results<Scalar>(const std::filesystem::path&, const Results<Scalar>&); \
+  template ResultSet<Scalar> read_result_set<Scalar>(const hdf5::File&, const std::string&); \
+  template ResultSet<Scalar> read_result_set<Scalar>(const hdf5::File&, const std::string&,  \
+                                                     const std::vector<std::int64_t>&);      \
   template Results<Scalar> read_results<Scalar>(const std::filesystem::path&);
 
 RIDGELINE_INSTANTIATE(float)

@@ -78,10 +78,17 @@ void write_facts(hdf5::File& file, const Facts& facts, const std::vector<std::st
 /// Names of the sets in order. All readers throw Error(Exit::file) when something is missing or of the wrong shape.
 std::vector<std::string> read_set_names(const hdf5::File& file);
 
-/// A set, or its first `most_samples` samples (-1: all; `samples` then says how many were read). Scalar need not be
-/// the stored precision.
+/// Which samples stand for a set of `samples`: at most `most`, evenly spaced, the first among them.
+std::vector<std::int64_t> spread_samples(std::int64_t samples, std::int64_t most);
+
+/// A set whole. Scalar need not be the stored precision.
 template <class Scalar>
-ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name, std::int64_t most_samples = -1);
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name);
+
+/// Only some samples of a set, in the order given; `samples` then is their number.
+template <class Scalar>
+ResultSet<Scalar> read_result_set(const hdf5::File& file, const std::string& name,
+                                  const std::vector<std::int64_t>& which);
 std::vector<RegionTime> read_time(const hdf5::File& file);
 Facts read_facts(const hdf5::File& file);
 template <class Scalar>

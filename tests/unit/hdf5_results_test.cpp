@@ -96,16 +96,27 @@ TYPED_TEST(ResultsFile, IsStoredInTheRunsPrecision) {
   EXPECT_EQ(file.attribute_number("train", "untrained_mse"), 1.1);
 }
 
-TEST(Results, ReadsTheFirstSamples) {
+TEST(Results, ReadsSomeSamples) {
   const TemporaryFolder folder;
-  write_results(folder / "results.h5", example<float>());
+  const Results<float> written = example<float>();
+  write_results(folder / "results.h5", written);
   const hdf5::File file = hdf5::File::open(folder / "results.h5");
   EXPECT_EQ(read_set_names(file), (std::vector<std::string>{"train", "ood x", "a"}));
-  const ResultSet<double> set = read_result_set<double>(file, "train", 2);
+  const ResultSet<double> set = read_result_set<double>(file, "train", {2, 0});
   EXPECT_EQ(set.samples, 2);
   EXPECT_EQ(set.inputs.size(), 16U);
-  EXPECT_EQ(set.shown.size(), 8U);
-  EXPECT_EQ(read_result_set<double>(file, "train", 99).samples, 3);
+  EXPECT_EQ(set.inputs[0], static_cast<double>(written.sets[0].inputs[16]));
+  EXPECT_EQ(set.inputs[8], static_cast<double>(written.sets[0].inputs[0]));
+  EXPECT_EQ(set.shown, (std::vector<std::uint8_t>{0, 0, 0, 1, 0, 0, 0, 0}));
+  EXPECT_TRUE(read_result_set<double>(file, "a", {}).inputs.empty());
+  expect_contains(file_error([&] { read_result_set<double>(file, "train", {3}); }), "no rows 3 to 3");
+}
+
+TEST(Results, SpreadsSamplesOverTheSet) {
+  EXPECT_EQ(spread_samples(1000, 6), (std::vector<std::int64_t>{0, 166, 333, 500, 666, 833}));
+  EXPECT_EQ(spread_samples(6, 6), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(spread_samples(2, 6), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_TRUE(spread_samples(0, 6).empty());
 }
 
 TEST(Results, MayLackUntrainedPredictionsAndShownPoints) {

@@ -1,0 +1,567 @@
+#include "report/figures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "config/text.hpp"
+#include "io/files.hpp"
+#include "report/curve.hpp"
+#include "report/gnuplot.hpp"
+
+namespace ridgeline::report {
+
+namespace {
+
+constexpr const char* font = "Helvetica";
+constexpr int font_size = 14;
+constexpr std::size_t most_panels = 6;
+constexpr std::size_t most_curve_points = 800;
+constexpr std::size_t longest_label = 34;
+
+// Okabe and Ito's palette, which colour-blind readers tell apart.
+constexpr const char* black = "#000000";
+constexpr const char* orange = "#E69F00";
+constexpr const char* sky_blue = "#56B4E9";
+constexpr const char* green = "#009E73";
+constexpr const char* blue = "#0072B2";
+constexpr const char* vermillion = "#D55E00";
+constexpr const char* purple = "#CC79A7";
+constexpr const char* grey = "#7F7F7F";
+constexpr std::array<const char*, 6> set_colours{blue, vermillion, green, orange, purple, sky_blue};
+
+/// What every picture has in common.
+std::string common_style() {
+  return fmt::format(
+      "reset\n"
+      "set encoding utf8\n"
+      "set border 3 linecolor rgb '#404040' linewidth 1\n"
+      "set tics nomirror out scale 0.6 textcolor rgb '{0}'\n"
+      "set grid back linetype 1 linecolor rgb '#E4E4E4' linewidth 0.8\n"
+      "set samples 2\n",
+      black);
+}
+
+/// The label shortened to what fits, its end kept (a path's last part tells most).
+std::string fitting(const std::string& label) {
+  if (find_invalid_utf8(label) != std::string_view::npos) {
+    return fitting(excerpt(label, longest_label));
+  }
+  const std::size_t characters = character_count(label);
+  if (characters <= longest_label) {
+    return label;
+  }
+  std::size_t skip = characters - longest_label + 1;
+  std::size_t begin = 0;
+  while (skip > 0) {
+    ++begin;
+    while ((static_cast<unsigned char>(label[begin]) & 0xC0U) == 0x80U) {
+      ++begin;
+    }
+    --skip;
+  }
+  return "…" + label.substr(begin);
+}
+
+/// Tics of a logarithmic axis. gnuplot's own label whole decades only, and a short axis may hold none.
+std::string logarithmic_tics(const char* axis, double low, double high) {
+  const int first = static_cast<int>(std::floor(std::log10(low)));
+  const int last = static_cast<int>(std::ceil(std::log10(high)));
+  const double decades = std::log10(high / low);
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / 9)));
+  const std::vector<int> steps = decades < 0.5   ? std::vector<int>{10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90}
+                                 : decades < 2.2 ? std::vector<int>{10, 20, 50}
+                                                 : std::vector<int>{10};
+  std::string tics;
+  for (int decade = first; decade <= last; ++decade) {
+    if (decade % stride != 0) {
+      continue;
+    }
+    for (const int step : steps) {
+      const double value = step / 10.0 * std::pow(10.0, decade);
+      if (value < low * 0.999 || value > high * 1.001) {
+        continue;
+      }
+      const bool is_plain = std::abs(decade) <= 3 && decades < 6;
+      const std::string label = is_plain     ? fmt::format("{:g}", value)
+                                : step == 10 ? fmt::format("10^{{{}}}", decade)
+                                             : fmt::format("{:g}×10^{{{}}}", step / 10.0, decade);
+      tics += fmt::format("{}'{}' {:.10g}", tics.empty() ? "" : ", ", label, value);
+    }
+  }
+  return fmt::format("set logscale {0}\nset {0}range [{1:.10g}:{2:.10g}]\nset {0}tics ({3})\n", axis, low, high, tics);
+}
+
+/// A line of the loss picture.
+struct Line {
+  std::string title;
+  std::vector<Point> points;
+  std::string style;
+};
+
+bool can_be_logarithmic(double value) { return std::isfinite(value) && value > 0; }
+
+std::vector<Line> loss_lines(const History& history) {
+  std::vector<Line> lines;
+  Line loss{"training loss", {}, fmt::format("linecolor rgb '{}' linewidth 2.2", black)};
+  for (const HistoryRow& row : history.rows) {
+    if (can_be_logarithmic(row.loss)) {
+      loss.points.push_back({static_cast<double>(row.epoch), row.loss});
+    }
+  }
+  lines.push_back(std::move(loss));
+  // Colours first, then dashes: neighbours differ in both.
+  constexpr std::array<const char*, 4> dashes{"solid", "'_'", "'-.'", "'.'"};
+  for (std::size_t set = 0; set < history.sets.size(); ++set) {
+    const std::size_t dash = (set + set / set_colours.size()) % dashes.size();
+    Line line{fitting(history.sets[set]), {}, ""};
+    line.style = fmt::format("linecolor rgb '{}' linewidth 2.2 dashtype {}", set_colours[set % set_colours.size()],
+                             dashes[dash]);
+    for (const HistoryRow& row : history.rows) {
+      if (set < row.set_mse.size() && row.set_mse[set] && can_be_logarithmic(*row.set_mse[set])) {
+        line.points.push_back({static_cast<double>(row.epoch), *row.set_mse[set]});
+      }
+    }
+    lines.push_back(std::move(line));
+  }
+  lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line& line) { return line.points.empty(); }),
+              lines.end());
+  return lines;
+}
+
+}  // namespace
+
+Figure loss_figure(const History& history) {
+  const std::vector<Line> lines = loss_lines(history);
+  Figure figure{"loss", 900, std::max(460, 130 + 22 * static_cast<int>(lines.size())), "", {}};
+  if (lines.empty()) {
+    return figure;
+  }
+  Range epochs;
+  Range values;
+  std::string plots;
+  for (std::size_t index = 0; index < lines.size(); ++index) {
+    const Line& line = lines[index];
+    for (const Point& point : line.points) {
+      epochs.include(point.x);
+      values.include(point.y);
+    }
+    const std::string file = fmt::format("line{}.txt", index);
+    figure.data.emplace_back(file, columns(thinned(line.points, 2 * most_curve_points)));
+    const char* kind = line.points.size() <= 25 ? "linespoints pointtype 7 pointsize 0.6" : "lines";
+    plots += fmt::format("{}'{}' with {} {} title {} noenhanced", plots.empty() ? "plot " : ", \\\n     ", file, kind,
+                         line.style, gnuplot_string(line.title));
+  }
+  const bool is_one_epoch = epochs.length() < 1;
+  figure.script = common_style();
+  figure.script += "set xlabel 'epoch'\nset ylabel 'mean squared error'\n";
+  figure.script +=
+      fmt::format("set xrange [{}:{}]\n", epochs.low - (is_one_epoch ? 1 : 0), epochs.high + (is_one_epoch ? 1 : 0));
+  figure.script += epochs.length() <= 12 ? "set xtics 1\n" : "";
+  figure.script += logarithmic_tics("y", values.low / 1.25, values.high * 1.25);
+  figure.script += "set key outside right center Left reverse samplen 2.5 spacing 1.25\n";
+  figure.script += plots + "\n";
+  return figure;
+}
+
+namespace {
+
+/// Where a function's tokens lie on the abscissa, and the order in which lines visit them.
+struct Abscissa {
+  std::vector<double> positions;
+  std::vector<std::size_t> order;
+  bool is_coordinate = true;  // else the token's number
+};
+
+Abscissa abscissa_of(const ResultSet<double>& set, std::size_t sample) {
+  const auto tokens = static_cast<std::size_t>(set.tokens);
+  const auto channels = static_cast<std::size_t>(set.channels);
+  Abscissa abscissa{std::vector<double>(tokens), std::vector<std::size_t>(tokens), channels > 0};
+  std::iota(abscissa.order.begin(), abscissa.order.end(), std::size_t{0});
+  for (std::size_t token = 0; token < tokens && channels > 0; ++token) {
+    abscissa.positions[token] = set.inputs[(sample * tokens + token) * channels];
+  }
+  const std::vector<double>& x = abscissa.positions;
+  std::stable_sort(abscissa.order.begin(), abscissa.order.end(),
+                   [&x](std::size_t left, std::size_t right) { return x[left] < x[right]; });
+  const bool is_repeated =
+      std::adjacent_find(abscissa.order.begin(), abscissa.order.end(), [&x](std::size_t left, std::size_t right) {
+        return !(x[left] < x[right]);  // catches what is no number, too
+      }) != abscissa.order.end();
+  if (is_repeated || channels == 0) {
+    abscissa.is_coordinate = false;
+    std::iota(abscissa.positions.begin(), abscissa.positions.end(), 0.0);
+    std::iota(abscissa.order.begin(), abscissa.order.end(), std::size_t{0});
+  }
+  return abscissa;
+}
+
+std::vector<Point> curve_of(const ResultSet<double>& set, const std::vector<double>& values, std::size_t sample,
+                            const Abscissa& abscissa) {
+  const auto tokens = static_cast<std::size_t>(set.tokens);
+  const auto targets = static_cast<std::size_t>(set.targets);
+  std::vector<Point> curve;
+  for (const std::size_t token : abscissa.order) {
+    if (targets > 0 && !values.empty()) {
+      curve.push_back({abscissa.positions[token], values[(sample * tokens + token) * targets]});
+    }
+  }
+  return curve;
+}
+
+/// At most 40 of the shown points: more would hide the lines.
+std::vector<Point> shown_of(const ResultSet<double>& set, std::size_t sample, const Abscissa& abscissa,
+                            const std::vector<Point>& truth) {
+  constexpr std::size_t most_shown = 40;
+  std::vector<Point> shown;
+  for (std::size_t index = 0; index < truth.size(); ++index) {
+    if (set.shown[sample * static_cast<std::size_t>(set.tokens) + abscissa.order[index]] != 0) {
+      shown.push_back(truth[index]);
+    }
+  }
+  if (shown.size() <= most_shown) {
+    return shown;
+  }
+  std::vector<Point> some;
+  for (std::size_t index = 0; index < most_shown; ++index) {
+    some.push_back(shown[index * shown.size() / most_shown]);
+  }
+  return some;
+}
+
+double relative_error(const std::vector<Point>& prediction, const std::vector<Point>& truth) {
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t index = 0; index < truth.size(); ++index) {
+    difference += std::pow(prediction[index].y - truth[index].y, 2);
+    norm += std::pow(truth[index].y, 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+/// The four things drawn of a function.
+struct Panel {
+  std::vector<Point> truth, untrained, trained, shown;
+  Range x, y;
+  bool is_coordinate = true;
+  double relative_l2 = 0;
+};
+
+Panel panel_of(const ResultSet<double>& set, std::size_t sample) {
+  const Abscissa abscissa = abscissa_of(set, sample);
+  Panel panel;
+  panel.truth = curve_of(set, set.truth, sample, abscissa);
+  panel.trained = curve_of(set, set.predictions, sample, abscissa);
+  panel.untrained = curve_of(set, set.untrained_predictions, sample, abscissa);
+  panel.shown = shown_of(set, sample, abscissa, panel.truth);
+  panel.is_coordinate = abscissa.is_coordinate;
+  panel.relative_l2 = set.targets == 1 ? relative_error(panel.trained, panel.truth) : std::nan("");
+  for (const std::vector<Point>* curve : {&panel.truth, &panel.trained}) {
+    for (const Point& point : *curve) {
+      panel.x.include(point.x);
+      panel.y.include(point.y);
+    }
+  }
+  // An untrained model may be far off: it must not flatten the rest.
+  Range with_untrained = panel.y;
+  for (const Point& point : panel.untrained) {
+    with_untrained.include(point.y);
+  }
+  if (panel.y.is_empty || with_untrained.length() <= 2.5 * panel.y.length()) {
+    panel.y = with_untrained;
+  }
+  return panel;
+}
+
+/// How each of the four is drawn; the legend's entries have the same styles.
+struct CurveStyle {
+  const char* title;
+  const char* lines;   // linestyle of a curve, empty: points only
+  const char* points;  // pointstyle
+};
+constexpr std::array<CurveStyle, 4> curve_styles{{
+    {"truth", "linecolor rgb '#000000' linewidth 2.6 dashtype solid", "pointtype 6 pointsize 0.7"},
+    {"untrained", "linecolor rgb '#56B4E9' linewidth 1.8 dashtype '.'", "pointtype 4 pointsize 0.6"},
+    {"trained", "linecolor rgb '#D55E00' linewidth 2.2 dashtype '_'", "pointtype 9 pointsize 0.7"},
+    {"shown to the model", "", "linecolor rgb '#0072B2' pointtype 7 pointsize 0.75"},
+}};
+
+std::string with_style(const CurveStyle& style, bool has_markers) {
+  if (style.lines[0] == '\0') {
+    return fmt::format("points {}", style.points);
+  }
+  return has_markers ? fmt::format("linespoints {} {}", style.lines, style.points)
+                     : fmt::format("lines {}", style.lines);
+}
+
+std::string panel_plots(const Panel& panel, std::size_t index, Figure& figure) {
+  constexpr std::size_t few_tokens = 16;  // a line through so few hides where they are; a single one draws no line
+  const std::array<const std::vector<Point>*, 4> curves{&panel.truth, &panel.untrained, &panel.trained, &panel.shown};
+  std::string plots;
+  for (std::size_t curve = 0; curve < curves.size(); ++curve) {
+    if (!has_finite(*curves[curve])) {
+      continue;
+    }
+    const std::string file = fmt::format("panel{}_{}.txt", index, curve);
+    figure.data.emplace_back(file, columns(thinned(*curves[curve], most_curve_points)));
+    plots += fmt::format("{}'{}' with {} notitle", plots.empty() ? "" : ", \\\n     ", file,
+                         with_style(curve_styles[curve], panel.truth.size() <= few_tokens));
+  }
+  return plots;
+}
+
+/// A strip at the top with a key of all panels: a plot without axes or points.
+std::string legend_script(const ResultSet<double>& set, double top_margin, std::size_t few) {
+  const bool has_untrained = !set.untrained_predictions.empty();
+  const bool has_shown = std::any_of(set.shown.begin(), set.shown.end(), [](std::uint8_t flag) { return flag != 0; });
+  std::string plots;
+  for (std::size_t curve = 0; curve < curve_styles.size(); ++curve) {
+    if ((curve == 1 && !has_untrained) || (curve == 3 && !has_shown)) {
+      continue;
+    }
+    plots += fmt::format("{}NaN with {} title '{}'", plots.empty() ? "" : ", ",
+                         with_style(curve_styles[curve], set.tokens <= static_cast<std::int64_t>(few)),
+                         curve_styles[curve].title);
+  }
+  return fmt::format(
+      "unset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset title\n"
+      "set xrange [0:1]\nset yrange [0:1]\n"
+      "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
+      "set bmargin at screen {:.4f}\nset tmargin at screen 0.995\n"
+      "set key center center horizontal samplen 3 spacing 1 width 2\nplot {}\n",
+      1 - top_margin, plots);
+}
+
+}  // namespace
+
+Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::int64_t>& numbers,
+                          const std::string& name) {
+  const std::size_t panels = std::min(numbers.size(), most_panels);
+  const std::size_t panel_columns = std::min<std::size_t>(panels, 3);
+  const std::size_t panel_rows = panels > 3 ? 2 : 1;
+  Figure figure{name, 1080, panel_rows == 2 ? 640 : 370, "", {}};
+  if (panels == 0 || set.tokens == 0 || set.targets == 0) {
+    return figure;
+  }
+  const double top = 42.0 / figure.height;
+  const double bottom = 58.0 / figure.height;
+  const double row_gap = 58.0 / figure.height;
+  const double left = 0.065;
+  const double column_gap = 0.06;
+  const double width =
+      (0.985 - left - column_gap * static_cast<double>(panel_columns - 1)) / static_cast<double>(panel_columns);
+  const double title = 24.0 / figure.height;
+  const double height =
+      (1 - top - bottom - title - (panel_rows == 2 ? row_gap + title : 0)) / static_cast<double>(panel_rows);
+  figure.script = common_style() + "set multiplot\nunset key\n";
+  for (std::size_t index = 0; index < panels; ++index) {
+    const std::size_t row = index / panel_columns;
+    const std::size_t column = index % panel_columns;
+    const bool is_lowest = index + panel_columns >= panels;
+    const double x = left + static_cast<double>(column) * (width + column_gap);
+    const double y = 1 - top - title - height - static_cast<double>(row) * (height + row_gap + title);
+    const Panel panel = panel_of(set, index);
+    const Range x_range = panel.x.length() > 0 ? panel.x : panel.x.padded(0);
+    const Range y_range = panel.y.padded(0.08);
+    const std::string plots = panel_plots(panel, index, figure);
+    figure.script += fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", x, x + width);
+    figure.script += fmt::format("set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}\n", y, y + height);
+    figure.script += fmt::format("set xrange [{:.7g}:{:.7g}]\nset yrange [{:.7g}:{:.7g}]\n", x_range.low, x_range.high,
+                                 y_range.low, y_range.high);
+    figure.script += std::isfinite(panel.relative_l2)
+                         ? fmt::format("set title 'function {}   (relative L_2 error {:.2g})' offset 0,-0.6\n",
+                                       numbers[index], panel.relative_l2)
+                         : fmt::format("set title 'function {}' offset 0,-0.6\n", numbers[index]);
+    const std::string x_label = !panel.is_coordinate        ? "token"
+                                : set.channel_names.empty() ? "x"
+                                                            : fitting(set.channel_names.front());
+    const std::string y_label = set.target_names.empty() ? "y" : fitting(set.target_names.front());
+    figure.script += is_lowest ? fmt::format("set xlabel {} noenhanced\n", gnuplot_string(x_label)) : "unset xlabel\n";
+    figure.script +=
+        column == 0 ? fmt::format("set ylabel {} noenhanced\n", gnuplot_string(y_label)) : "unset ylabel\n";
+    figure.script += fmt::format("plot {}\n", plots.empty() ? "NaN notitle" : plots);
+  }
+  figure.script += legend_script(set, top, 16) + "unset multiplot\n";
+  return figure;
+}
+
+Figure metrics_figure(const std::vector<SetMetrics>& sets) {
+  Figure figure{"metrics", 900, 120 + 34 * static_cast<int>(sets.size()), "", {}};
+  Range values;
+  std::string labels;
+  std::vector<Point> untrained;
+  std::vector<Point> trained;
+  std::string arrows;
+  for (std::size_t index = 0; index < sets.size(); ++index) {
+    const double row = static_cast<double>(sets.size() - index);
+    const SetMetrics& set = sets[index];
+    labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(set.set)), row);
+    if (can_be_logarithmic(set.untrained.mse)) {
+      untrained.push_back({set.untrained.mse, row});
+      values.include(set.untrained.mse);
+    }
+    if (can_be_logarithmic(set.trained.mse)) {
+      trained.push_back({set.trained.mse, row});
+      values.include(set.trained.mse);
+    }
+    if (can_be_logarithmic(set.untrained.mse) && can_be_logarithmic(set.trained.mse)) {
+      arrows += fmt::format("{:.10g} {} {:.10g} 0\n", set.untrained.mse, row, set.trained.mse - set.untrained.mse);
+    }
+  }
+  if (values.is_empty) {
+    return figure;
+  }
+  std::string plots;
+  const auto add = [&](const std::string& file, const std::string& content, const std::string& style) {
+    if (!content.empty()) {
+      figure.data.emplace_back(file, content);
+      plots += fmt::format("{}'{}' {}", plots.empty() ? "plot " : ", \\\n     ", file, style);
+    }
+  };
+  add("change.txt", arrows, fmt::format("with vectors nohead linecolor rgb '#BDBDBD' linewidth 3 notitle"));
+  add("untrained.txt", columns(untrained),
+      fmt::format("with points pointtype 6 pointsize 1.3 linewidth 2 linecolor rgb '{}' title 'untrained'", sky_blue));
+  add("trained.txt", columns(trained),
+      fmt::format("with points pointtype 7 pointsize 1.3 linecolor rgb '{}' title 'trained'", vermillion));
+  figure.script = common_style();
+  figure.script += "set xlabel 'mean squared error over all points'\n";
+  figure.script += fmt::format("set yrange [0.4:{}]\n", static_cast<double>(sets.size()) + 0.6);
+  figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
+  figure.script += logarithmic_tics("x", values.low / 1.5, values.high * 1.5);
+  figure.script += "set key above center horizontal samplen 1 width 2\n";
+  figure.script += plots + "\n";
+  return figure;
+}
+
+namespace {
+
+struct Bar {
+  std::string label;
+  double seconds = 0;
+  double share = 0;
+  std::string colour;
+};
+
+/// The leaves, largest first; what is beyond `most_bars` of them in one last bar.
+std::vector<Bar> bars_of(const std::vector<TimeNode>& nodes) {
+  constexpr std::size_t most_bars = 16;
+  std::vector<Bar> bars;
+  std::size_t group = 0;
+  for (const TimeNode& node : nodes) {
+    group += node.depth == 0 && !bars.empty() ? 1 : 0;
+    if (node.is_leaf && node.seconds > 0) {
+      bars.push_back({node.path, node.seconds, node.share, set_colours[group % set_colours.size()]});
+    }
+  }
+  std::stable_sort(bars.begin(), bars.end(),
+                   [](const Bar& left, const Bar& right) { return left.seconds > right.seconds; });
+  if (bars.size() > most_bars + 1) {
+    Bar others{fmt::format("{} others", bars.size() - most_bars), 0, 0, grey};
+    for (std::size_t index = most_bars; index < bars.size(); ++index) {
+      others.seconds += bars[index].seconds;
+      others.share += bars[index].share;
+    }
+    bars.resize(most_bars);
+    bars.push_back(others);
+  }
+  return bars;
+}
+
+}  // namespace
+
+Figure time_figure(const std::vector<TimeNode>& nodes) {
+  const std::vector<Bar> bars = bars_of(nodes);
+  Figure figure{"time", 900, 90 + 28 * static_cast<int>(bars.size()), "", {}};
+  if (bars.empty()) {
+    return figure;
+  }
+  std::string data;
+  std::string labels;
+  std::string values;
+  double longest = 0;
+  for (std::size_t index = 0; index < bars.size(); ++index) {
+    const double row = static_cast<double>(bars.size() - index);
+    data +=
+        fmt::format("{:.8g} {} {}\n", bars[index].seconds, row, std::stoul(bars[index].colour.substr(1), nullptr, 16));
+    labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(bars[index].label)), row);
+    values += fmt::format("set label '{:.3g} s  ({:.1f} %)' at {:.8g},{} left offset 0.6,0\n", bars[index].seconds,
+                          100 * bars[index].share, bars[index].seconds, row);
+    longest = std::max(longest, bars[index].seconds);
+  }
+  figure.data.emplace_back("bars.txt", data);
+  figure.script = common_style() + values;
+  figure.script += "set xlabel 'time in seconds'\nunset key\nset grid noytics\nset style fill solid 1.0 noborder\n";
+  figure.script += fmt::format("set xrange [0:{:.8g}]\nset yrange [0.4:{}]\n", 1.28 * longest,
+                               static_cast<double>(bars.size()) + 0.6);
+  figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
+  figure.script += "plot 'bars.txt' using (0):2:(0):1:($2-0.34):($2+0.34):3 with boxxyerror linecolor rgb variable\n";
+  return figure;
+}
+
+std::vector<std::string> prediction_names(const std::vector<std::string>& set_names) {
+  constexpr std::size_t longest = 100;
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::string& set : set_names) {
+    std::string name = "predictions_";
+    for (const char letter : set.substr(0, longest)) {
+      const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                            (letter >= '0' && letter <= '9') || letter == '-' || letter == '.';
+      name += is_plain ? letter : '_';
+    }
+    std::string unique = name;
+    for (int number = 2; !taken.insert(unique).second; ++number) {
+      unique = fmt::format("{}_{}", name, number);
+    }
+    names.push_back(unique);
+  }
+  return names;
+}
+
+namespace {
+
+std::string terminals(const Figure& figure) {
+  return fmt::format(
+      "set terminal svg enhanced size {0},{1} font '{2},{3}' background rgb 'white'\n"
+      "set output 'figure.svg'\n{4}set output\n"
+      "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) set terminal pngcairo enhanced size {5},{6} font '{2},{3}' "
+      "fontscale 2 linewidth 2 pointscale 2 background rgb 'white'; "
+      "else set terminal png enhanced size {5},{6} font '{2},{7}' linewidth 2\n"
+      "set output 'figure.png'\n{4}set output\n",
+      figure.width, figure.height, font, font_size, figure.script, 2 * figure.width, 2 * figure.height, 2 * font_size);
+}
+
+/// Helvetica is on few machines under that name: says what may stand in.
+std::string with_fallback_fonts(std::string svg) {
+  const std::string one = fmt::format("font-family=\"{}\"", font);
+  const std::string several = "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\"";
+  for (std::size_t place = svg.find(one); place != std::string::npos; place = svg.find(one, place + several.size())) {
+    svg.replace(place, one.size(), several);
+  }
+  return svg;
+}
+
+}  // namespace
+
+Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {
+  const TemporaryFolder work;
+  for (const auto& [name, content] : figure.data) {
+    write_atomically(work.path() / name, content);
+  }
+  Drawn drawn;
+  if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, terminals(figure), work.path())) {
+    drawn.complaint = *complaint;
+    return drawn;
+  }
+  drawn.svg = with_fallback_fonts(read_text(work.path() / "figure.svg"));
+  drawn.written = {folder / (figure.name + ".svg"), folder / (figure.name + ".png")};
+  write_atomically(drawn.written[0], drawn.svg);
+  write_atomically(drawn.written[1], read_text(work.path() / "figure.png"));
+  return drawn;
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,54 @@
+// The pictures of a run, as gnuplot scripts with their data.
+
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/history.hpp"
+#include "io/results.hpp"
+#include "report/time_tree.hpp"
+
+namespace ridgeline::report {
+
+/// A picture that is not drawn yet. The script lacks only terminal and output, and finds its data by name.
+struct Figure {
+  std::string name;  // of the files, without ".svg" or ".png"
+  int width = 0;     // pixels of the SVG; the PNG has twice as many
+  int height = 0;
+  std::string script;
+  std::vector<std::pair<std::string, std::string>> data;  // file name, content
+};
+
+/// Training loss and each set's mean squared error against the epoch, both as far as they are finite and positive: the
+/// axis is logarithmic. An empty script where there is nothing to draw.
+Figure loss_figure(const History& history);
+
+/// A panel a function of `set` (at most six): truth, shown points, untrained and trained prediction of target 0 against
+/// input channel 0, or against the token's number where channel 0 does not tell tokens apart. `numbers` are the
+/// functions' places in results.h5, `name` the picture's.
+Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::int64_t>& numbers,
+                          const std::string& name);
+
+/// Mean squared error of every set before and after training.
+Figure metrics_figure(const std::vector<SetMetrics>& sets);
+
+/// The leaves of the tree as bars, largest first, small ones together.
+Figure time_figure(const std::vector<TimeNode>& nodes);
+
+/// "predictions_NAME" for every set, with '_' for what a file's name should not hold, all different.
+std::vector<std::string> prediction_names(const std::vector<std::string>& set_names);
+
+/// What was drawn, or what gnuplot complained about.
+struct Drawn {
+  std::string svg;                             // the picture's text
+  std::vector<std::filesystem::path> written;  // FOLDER/NAME.svg, FOLDER/NAME.png
+  std::string complaint;
+};
+
+/// Draws a picture into `folder`, both files atomically. Throws Error(Exit::file) where that cannot be written.
+Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder);
+
+}  // namespace ridgeline::report

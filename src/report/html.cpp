@@ -1,0 +1,277 @@
+#include "report/html.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "config/text.hpp"
+
+namespace ridgeline::report {
+
+std::string escaped(const std::string& text) {
+  const bool is_utf8 = find_invalid_utf8(text) == std::string_view::npos;
+  std::string result;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    switch (letter) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      case '\r':
+        break;
+      default: {
+        const bool is_control = (byte < 0x20 && letter != '\n' && letter != '\t') || byte == 0x7f;
+        result += is_control || (byte >= 0x80 && !is_utf8) ? std::string("\xEF\xBF\xBD") : std::string(1, letter);
+      }
+    }
+  }
+  return result;
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr const char* alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t begin = 0; begin < bytes.size(); begin += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - begin);
+    unsigned group = 0;
+    for (std::size_t index = 0; index < 3; ++index) {
+      group = group << 8U | (index < count ? static_cast<unsigned char>(bytes[begin + index]) : 0U);
+    }
+    for (std::size_t index = 0; index < 4; ++index) {
+      text += index <= count ? alphabet[group >> (18 - 6 * index) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+std::string short_number(double value) {
+  if (std::isnan(value)) {
+    return "–";
+  }
+  if (std::abs(value) >= 1000 && std::abs(value) < 1e6) {
+    return fmt::format("{:.0f}", value);
+  }
+  std::string text = fmt::format("{:.3g}", value);
+  // 1.20e-05 for people: 1.2 × 10⁻⁵.
+  const std::size_t exponent = text.find('e');
+  if (exponent == std::string::npos) {
+    return text;
+  }
+  return fmt::format("{}&thinsp;×&thinsp;10<sup>{}</sup>", text.substr(0, exponent),
+                     std::stoi(text.substr(exponent + 1)));
+}
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds >= 1e9) {
+    return "–";
+  }
+  if (seconds < 100) {
+    return fmt::format("{:.3g} s", seconds);
+  }
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 3600) {
+    return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  }
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+namespace {
+
+constexpr const char* style_sheet = R"(
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.2rem 1.6rem 4rem; max-width: 68rem; background: #fff; color: #1b1b1b;
+  font: 16px/1.5 Helvetica, Arial, "Liberation Sans", "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .2rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.25rem; margin: 2.6rem 0 .7rem; padding-bottom: .25rem; border-bottom: 1px solid #ccc; }
+h3 { font-size: 1.05rem; margin: 1.8rem 0 .3rem; overflow-wrap: anywhere; }
+p { margin: .4rem 0 .8rem; }
+.subtitle, figcaption, .small { color: #555; font-size: .9rem; }
+.notice { border-left: 4px solid #E69F00; background: #fdf6e3; padding: .6rem .9rem; margin: 1rem 0; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; margin: 1rem 0 0; font-size: .95rem; }
+dt { color: #555; }
+dd { margin: 0; overflow-wrap: anywhere; }
+figure { margin: .8rem 0 1.2rem; break-inside: avoid; }
+figure img { display: block; width: 100%; height: auto; }
+.cards { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1.4rem 0 0; padding: 0; list-style: none; }
+.cards li { flex: 1 1 11rem; border: 1px solid #d5d5d5; border-radius: 6px; padding: .6rem .9rem; min-width: 0; }
+.cards .name { font-weight: bold; overflow-wrap: anywhere; }
+.cards .figure { font-size: 1.5rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin: .6rem 0; }
+th, td { padding: .28rem .7rem; text-align: right; white-space: nowrap; }
+th { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; padding-left: .2rem; }
+td.name { white-space: normal; overflow-wrap: anywhere; }
+thead tr:last-child th { border-bottom: 1.5px solid #333; }
+thead tr:first-child th { border-top: 1.5px solid #333; }
+thead th.over { text-align: center; font-weight: 600; }
+tbody tr:last-child td { border-bottom: 1.5px solid #333; }
+tbody tr:nth-child(even) td { background: #f6f6f6; }
+td.before { color: #666; }
+td.bar { width: 34%; min-width: 9rem; text-align: left; }
+.bar span { display: block; height: .75rem; background: #0072B2; min-width: 1px;
+  -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+.bar span.inner { background: #9DC3DE; }
+pre { background: #f6f6f6; border: 1px solid #ddd; border-radius: 4px; padding: .8rem 1rem; overflow-x: auto;
+  font: .85rem/1.45 "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+@media print { body { max-width: none; padding: 0; font-size: 10.5pt; } h2 { break-after: avoid; } }
+)";
+
+/// As an image rather than inline: every SVG of gnuplot uses the same ids.
+std::string figure_html(const Picture& picture) {
+  if (picture.svg.empty()) {
+    return "";
+  }
+  return fmt::format(
+      "<figure>\n<img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\">\n<figcaption>{0}</figcaption>\n</figure>\n",
+      escaped(picture.caption), base64(picture.svg));
+}
+
+/// The facts that every run has, in the order in which people ask for them, then the others.
+std::string facts_html(const Facts& facts) {
+  constexpr std::array<const char*, 10> first{"task",    "model", "parameters", "precision", "backend",
+                                              "threads", "host",  "date",       "duration",  "version"};
+  std::vector<std::string> order;
+  for (const char* name : first) {
+    if (facts.count(name) > 0) {
+      order.emplace_back(name);
+    }
+  }
+  for (const auto& fact : facts) {
+    if (fact.first != "title" && std::find(order.begin(), order.end(), fact.first) == order.end()) {
+      order.push_back(fact.first);
+    }
+  }
+  std::string html;
+  for (const std::string& name : order) {
+    std::string label = name;
+    std::replace(label.begin(), label.end(), '_', ' ');
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escaped(label), escaped(facts.at(name)));
+  }
+  return html.empty() ? "" : "<dl>\n" + html + "</dl>\n";
+}
+
+/// One figure of merit a set: the relative error where it is known.
+std::string cards_html(const std::vector<SetSection>& sets) {
+  constexpr std::size_t most_cards = 8;
+  std::string html;
+  for (std::size_t index = 0; index < std::min(sets.size(), most_cards); ++index) {
+    const SetSection& set = sets[index];
+    const bool has_relative = !std::isnan(set.trained.relative_l2);
+    html += fmt::format(
+        "<li><div class=\"name\">{}</div><div class=\"figure\">{}</div>"
+        "<div class=\"small\">{} after training<br>{} before</div></li>\n",
+        escaped(set.name), short_number(has_relative ? set.trained.relative_l2 : set.trained.mse),
+        has_relative ? "relative L<sub>2</sub> error" : "mean squared error",
+        short_number(has_relative ? set.untrained.relative_l2 : set.untrained.mse));
+  }
+  return html.empty() ? "" : "<ul class=\"cards\">\n" + html + "</ul>\n";
+}
+
+std::string metrics_table(const std::vector<SetSection>& sets) {
+  constexpr std::array<double Metrics::*, 4> columns{&Metrics::mse, &Metrics::mse_hidden, &Metrics::mse_shown,
+                                                     &Metrics::relative_l2};
+  std::string html =
+      "<div class=\"wide\"><table>\n<thead>\n"
+      "<tr><th></th><th></th><th class=\"over\" colspan=\"2\">MSE, all points</th>"
+      "<th class=\"over\" colspan=\"2\">MSE, hidden points</th><th class=\"over\" colspan=\"2\">MSE, shown points</th>"
+      "<th class=\"over\" colspan=\"2\">relative L<sub>2</sub></th></tr>\n<tr><th>set</th><th>functions × points</th>";
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    html += "<th>untrained</th><th>trained</th>";
+  }
+  html += "</tr>\n</thead>\n<tbody>\n";
+  for (const SetSection& set : sets) {
+    html += fmt::format("<tr><td class=\"name\">{}</td><td>{} × {}</td>", escaped(set.name), set.inputs.at(0),
+                        set.inputs.at(1));
+    for (const auto column : columns) {
+      html += fmt::format("<td class=\"before\">{}</td><td>{}</td>", short_number(set.untrained.*column),
+                          short_number(set.trained.*column));
+    }
+    html += "</tr>\n";
+  }
+  return html +
+         "</tbody>\n</table></div>\n<p class=\"small\">MSE: mean squared error. Relative L<sub>2</sub>: the mean over "
+         "functions of ‖prediction − truth‖ / ‖truth‖. “–”: there are no such points.</p>\n";
+}
+
+std::string time_table(const std::vector<TimeNode>& nodes) {
+  std::string html =
+      "<div class=\"wide\"><table>\n<thead><tr><th>region</th><th>time</th><th>share</th><th>calls</th>"
+      "<th>time a call</th><th></th></tr></thead>\n<tbody>\n";
+  for (const TimeNode& node : nodes) {
+    const std::string a_call =
+        node.calls > 0 ? fmt::format("{:.3g} ms", 1e3 * node.seconds / static_cast<double>(node.calls)) : "";
+    html += fmt::format(
+        "<tr><td style=\"padding-left:{:.1f}rem\">{}</td><td>{}</td><td>{:.1f} %</td><td>{}</td><td>{}</td>"
+        "<td class=\"bar\"><span{} style=\"width:{:.2f}%\"></span></td></tr>\n",
+        0.2 + 1.2 * node.depth, escaped(node.label), duration(node.seconds), 100 * node.share,
+        node.calls > 0 ? std::to_string(node.calls) : "", a_call, node.is_leaf ? "" : " class=\"inner\"",
+        100 * node.share);
+  }
+  return html +
+         "</tbody>\n</table></div>\n<p class=\"small\">The time of a region includes that of the regions indented "
+         "below "
+         "it; the dark bars add up to the whole.</p>\n";
+}
+
+std::string set_html(const SetSection& set) {
+  return fmt::format(
+      "<h3>{}</h3>\n<p class=\"small\">{} functions of {} points. Trained: mean squared error {}, relative "
+      "L<sub>2</sub> error {}. Untrained: {} and {}.</p>\n{}",
+      escaped(set.name), set.inputs.at(0), set.inputs.at(1), short_number(set.trained.mse),
+      short_number(set.trained.relative_l2), short_number(set.untrained.mse), short_number(set.untrained.relative_l2),
+      figure_html(set.picture));
+}
+
+}  // namespace
+
+std::string page_html(const Page& page) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{0} – Ridgeline</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
+      "<p class=\"subtitle\">Report of a Ridgeline run</p>\n",
+      escaped(page.title), style_sheet);
+  if (!page.notice.empty()) {
+    html += fmt::format("<p class=\"notice\">{}</p>\n", escaped(page.notice));
+  }
+  html += cards_html(page.sets) + facts_html(page.facts);
+  if (!page.loss.svg.empty()) {
+    html += "<h2>Training</h2>\n" + figure_html(page.loss);
+  }
+  if (!page.sets.empty()) {
+    html += "<h2>Before and after training</h2>\n" + figure_html(page.metrics) + metrics_table(page.sets);
+    html += "<h2>Predictions against truth</h2>\n";
+    for (const SetSection& set : page.sets) {
+      html += set_html(set);
+    }
+  }
+  if (!page.nodes.empty()) {
+    html += "<h2>Where the time went</h2>\n" + figure_html(page.time) + time_table(page.nodes);
+  }
+  if (!page.deck.empty()) {
+    html += fmt::format(
+        "<h2>The deck</h2>\n<p class=\"small\">As resolved, with every default: run it and get the same run.</p>\n"
+        "<pre>{}</pre>\n",
+        escaped(page.deck));
+  }
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace ridgeline::report

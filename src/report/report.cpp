@@ -1,0 +1,144 @@
+#include "report/report.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/error.hpp"
+#include "io/files.hpp"
+#include "io/history.hpp"
+#include "io/results.hpp"
+#include "report/figures.hpp"
+#include "report/gnuplot.hpp"
+#include "report/html.hpp"
+#include "report/time_tree.hpp"
+
+namespace ridgeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t functions_shown = 6;
+
+/// Draws pictures as long as gnuplot is there and does what it is told; after that says why not.
+class Painter {
+ public:
+  Painter(fs::path folder, Report& report) : folder_(std::move(folder)), report_(report) {
+    gnuplot_ = report::find_program("gnuplot");
+    if (!gnuplot_) {
+      report_.without_pictures =
+          "pictures need gnuplot, which is not on PATH: install it and run `ridgeline report` on this folder";
+      return;
+    }
+    make_directory(folder_);
+  }
+
+  /// The picture as SVG, empty where there is none.
+  std::string draw(const report::Figure& figure) {
+    if (!gnuplot_ || figure.script.empty()) {
+      return "";
+    }
+    report::Drawn drawn = report::draw(figure, *gnuplot_, folder_);
+    if (!drawn.complaint.empty()) {
+      report_.without_pictures =
+          fmt::format("{} could not draw {}: {}", gnuplot_->string(), figure.name, drawn.complaint);
+      return "";
+    }
+    report_.figures.insert(report_.figures.end(), drawn.written.begin(), drawn.written.end());
+    return std::move(drawn.svg);
+  }
+
+ private:
+  fs::path folder_;
+  Report& report_;
+  std::optional<fs::path> gnuplot_;
+};
+
+/// A name for a run in this folder, also where it is given as "." or with a slash at its end.
+std::string name_of(const fs::path& run_directory) {
+  std::error_code error;
+  const fs::path full = fs::weakly_canonical(run_directory, error);
+  const std::string name = (error ? run_directory : full).filename().string();
+  return name.empty() ? "run" : name;
+}
+
+void add_history(const fs::path& path, Painter& painter, report::Page& page) {
+  const History history = History::read(path);
+  page.loss = {painter.draw(report::loss_figure(history)),
+               "Mean squared error against the epoch: the mean training loss of each epoch, and every set where it was "
+               "evaluated."};
+}
+
+report::SetSection set_section(const hdf5::File& file, const std::string& name, const std::string& figure_name,
+                               Painter& painter) {
+  report::SetSection section;
+  section.name = name;
+  section.inputs = file.shape(name + "/inputs");
+  const std::vector<std::int64_t> numbers =
+      spread_samples(section.inputs.empty() ? 0 : section.inputs[0], functions_shown);
+  const ResultSet<double> set = read_result_set<double>(file, name, numbers);
+  section.trained = set.trained;
+  section.untrained = set.untrained;
+  const std::string target =
+      set.targets > 1 ? fmt::format(" The first of {} targets is drawn.", set.targets) : std::string();
+  section.picture = {painter.draw(report::predictions_figure(set, numbers, figure_name)),
+                     fmt::format("{} of the set's functions, evenly spaced and numbered as in results.h5: truth, the "
+                                 "points shown to the model, and the model's prediction before and after training.{}",
+                                 numbers.size(), target)};
+  return section;
+}
+
+void add_results(const fs::path& path, Painter& painter, report::Page& page) {
+  const hdf5::File file = hdf5::File::open(path);
+  const std::vector<std::string> names = read_set_names(file);
+  page.facts = read_facts(file);
+  const std::vector<std::string> figure_names = report::prediction_names(names);
+  std::vector<SetMetrics> metrics;
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    page.sets.push_back(set_section(file, names[index], figure_names[index], painter));
+    metrics.push_back({names[index], page.sets.back().untrained, page.sets.back().trained});
+  }
+  page.metrics = {painter.draw(report::metrics_figure(metrics)),
+                  "Mean squared error over all points of every set, before and after training."};
+  page.nodes = report::time_tree(read_time(file));
+  page.time = {painter.draw(report::time_figure(page.nodes)),
+               "Time spent in each region, without the time of the regions below it."};
+}
+
+}  // namespace
+
+Report draw_report(const fs::path& run_directory) {
+  std::error_code ignored;
+  const fs::path history = run_directory / "history.csv";
+  const fs::path results = run_directory / "results.h5";
+  const fs::path deck = run_directory / "deck.ini";
+  if (!fs::is_directory(run_directory, ignored)) {
+    throw Error(Exit::file, fmt::format("{} is not a folder, and a run's folder is needed.", run_directory.string()));
+  }
+  if (!fs::exists(history, ignored) && !fs::exists(results, ignored)) {
+    throw Error(Exit::file,
+                fmt::format("{} holds no run: neither history.csv nor results.h5 is there.", run_directory.string()));
+  }
+  Report report;
+  report::Page page;
+  Painter painter(run_directory / "figures", report);
+  if (fs::exists(history, ignored)) {
+    add_history(history, painter, page);
+  }
+  if (fs::exists(results, ignored)) {
+    add_results(results, painter, page);
+  }
+  if (fs::exists(deck, ignored)) {
+    page.deck = read_text(deck);
+  }
+  page.title = page.facts.count("title") > 0 ? page.facts.at("title") : name_of(run_directory);
+  page.notice = report.without_pictures.empty() ? "" : "No pictures: " + report.without_pictures + ".";
+  report.html = run_directory / "report.html";
+  write_atomically(report.html, report::page_html(page));
+  return report;
+}
+
+}  // namespace ridgeline
