@@ -7,6 +7,8 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <cctype>
+#include <stdexcept>
 #include <utility>
 
 #include "config/text.hpp"
@@ -147,7 +149,7 @@ std::string form_of(const Command& command) {
   return form + (command.optional.empty() ? "" : " [options]");
 }
 
-Error mistake(const std::string& sentence) { return Error(Exit::mistake, sentence); }
+Error mistake(const std::string& sentence) { return {Exit::mistake, sentence}; }
 
 Error unknown_option(const Command& command, const std::string& given) {
   const std::string option = given.substr(0, given.find('='));
@@ -322,7 +324,7 @@ std::string listing(const std::vector<std::pair<std::string, std::string>>& rows
   for (const auto& row : rows) width = std::max(width, character_count(row.first));
   std::string text;
   for (const auto& [left, right] : rows) {
-    text += "  " + left + std::string(width - character_count(left) + 2, ' ') + right + "\n";
+    text.append("  ").append(left).append(width - character_count(left) + 2, ' ').append(right).append("\n");
   }
   return text;
 }
@@ -353,18 +355,23 @@ std::string program_help() {
          "4 a file could not be read or written; 75 stopped by a signal after writing a checkpoint.\n";
 }
 
+// The summary with a capital and a full stop.
+std::string sentence_of(const Command& command) {
+  std::string sentence = std::string(command.summary) + ".";
+  sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  return sentence;
+}
+
 std::string command_help(const Command& command) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const char* name : flags_of(command)) {
     const Flag& flag = find_flag(name);
-    const std::string letter = flag.letter;
-    const std::string placeholder = flag.placeholder;
-    rows.emplace_back(
-        (letter.empty() ? "" : "-" + letter + ", ") + "--" + flag.name + (placeholder.empty() ? "" : " ") + placeholder,
-        flag.summary);
+    std::string form = flag.letter[0] == '\0' ? "" : std::string("-") + flag.letter + ", ";
+    form.append("--").append(flag.name).append(flag.placeholder[0] == '\0' ? "" : " ").append(flag.placeholder);
+    rows.emplace_back(form, flag.summary);
   }
   rows.emplace_back("-h, --help", "this text");
-  std::string text = "Usage: " + form_of(command) + "\n\nTo " + command.summary + ".\n\nOptions:\n" + listing(rows);
+  std::string text = "Usage: " + form_of(command) + "\n\n" + sentence_of(command) + "\n\nOptions:\n" + listing(rows);
   text += command.examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n";
   for (const char* example : command.examples) text += std::string("  ") + example + "\n";
   return text;

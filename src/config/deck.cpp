@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 Error mistake_in(const std::string& path, const std::string& complaint) {
-  return Error(Exit::mistake, excerpt(path, 200) + ": " + complaint);
+  return {Exit::mistake, excerpt(path, 200) + ": " + complaint};
 }
 
 bool is_blank(char character) { return character == ' ' || character == '\t'; }
@@ -135,7 +135,7 @@ class Parser {
 };
 
 Error unreadable(const std::string& path, const std::string& why) {
-  return Error(Exit::file, excerpt(path, 200) + ": the deck cannot be read; " + why + ".");
+  return {Exit::file, excerpt(path, 200) + ": the deck cannot be read; " + why + "."};
 }
 
 // Whether the name itself is at fault, rather than the file behind it.
@@ -216,9 +216,9 @@ void write_deck(std::ostream& stream, const std::vector<OptionValues>& sections)
   for (const OptionValues& values : sections) {
     if (values.section().empty()) throw std::logic_error("a section is to be written that has no name");
     Deck::Section section{values.section(), 0, {}};
-    text += (text.empty() ? "[" : "\n[") + section.name + "]\n";
+    text.append(text.empty() ? "[" : "\n[").append(section.name).append("]\n");
     for (const auto& [key, value] : values.resolved()) {
-      text += key + (value.empty() ? " =" : " = " + value) + "\n";
+      text.append(key).append(value.empty() ? " =" : " = ").append(value).append("\n");
       section.entries.push_back({key, value, 0});
     }
     written.push_back(std::move(section));

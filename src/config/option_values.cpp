@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <boost/any.hpp>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <initializer_list>
 #include <stdexcept>
 
 #include "config/options.hpp"
@@ -58,10 +60,8 @@ void validate(boost::any& result, const std::vector<std::string>& words, Whole*,
 // Names that other programs read as numbers.
 bool is_not_finite(const std::string& word) {
   const std::string unsigned_word = word.substr(word.find_first_not_of("+-") == 1 ? 1 : 0);
-  for (const char* name : {"nan", "inf", "infinity", "NaN", "NAN", "Inf", "INF", "Infinity"}) {
-    if (unsigned_word == name) return true;
-  }
-  return false;
+  const auto names = {"nan", "inf", "infinity", "NaN", "NAN", "Inf", "INF", "Infinity"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return unsigned_word == name; });
 }
 
 double read_real(const std::string& word, const std::string& before) {
@@ -150,10 +150,7 @@ po::options_description describe(const OptionSet& options) {
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
-  for (const std::string& entry : list) {
-    if (entry == item) return true;
-  }
-  return false;
+  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 // The ends of sentences about a value that has the right type but is not allowed; empty when it is.
@@ -256,6 +253,7 @@ std::string in_text(const Option& option, const po::variable_value& value) {
       return value.as<Text>().value;
     case Option::Type::reals: {
       std::vector<std::string> words;
+      words.reserve(value.as<Reals>().value.size());
       for (const double number : value.as<Reals>().value) words.push_back(number_text(number));
       return join(words, " ");
     }
@@ -279,12 +277,12 @@ Error unknown_key(const OptionSet& options, const OptionText& text, const std::s
     if (first.size() > most_named) first.resize(most_named);
     otherwise = "known are " + join(first, ", ") + (names.size() > most_named ? " and others" : "");
   }
-  return Error(Exit::mistake, place(text.origin, section) + excerpt(text.key) + " is not a known key" +
-                                  suggestion(text.key, names, otherwise));
+  return {Exit::mistake, place(text.origin, section) + excerpt(text.key) + " is not a known key" +
+                             suggestion(text.key, names, otherwise)};
 }
 
 Error refused(const OptionText& text, const std::string& section, const std::string& why) {
-  return Error(Exit::mistake, place(text.origin, section) + text.key + " = " + excerpt(text.value) + " " + why);
+  return {Exit::mistake, place(text.origin, section) + text.key + " = " + excerpt(text.value) + " " + why};
 }
 
 }  // namespace
@@ -353,6 +351,7 @@ OptionValues OptionValues::defaults(const OptionSet& options) {
 OptionValues OptionValues::from(const OptionSet& options, const std::map<std::string, std::string>& texts,
                                 const std::string& section, const LayerNames& layers) {
   std::vector<OptionText> list;
+  list.reserve(texts.size());
   for (const auto& [key, value] : texts) list.push_back({key, value, ""});
   return read(options, list, section, "", layers);
 }
@@ -379,8 +378,7 @@ const po::variable_value& OptionValues::Storage::get(const std::string& name,
   const Option* option = options.find(name);
   if (option == nullptr) throw std::logic_error("an option is read that was not declared: " + name);
   if (types.size() > 0) {
-    bool fits = false;
-    for (const Option::Type type : types) fits = fits || option->type() == type;
+    const bool fits = std::find(types.begin(), types.end(), option->type()) != types.end();
     if (!fits) throw std::logic_error("option " + name + " is read as another type than " + option->type_text());
   }
   const auto value = values.find(name);
@@ -449,7 +447,7 @@ Error OptionValues::mistake(const std::string& name, const std::string& complain
   const auto value = storage_->values.find(name);
   const std::string shown =
       value == storage_->values.end() ? "" : " = " + excerpt(in_text(*option, value->second)) + " (the default)";
-  return Error(Exit::mistake, place(storage_->origin, storage_->section) + name + shown + " " + complaint);
+  return {Exit::mistake, place(storage_->origin, storage_->section) + name + shown + " " + complaint};
 }
 
 }  // namespace ridgeline

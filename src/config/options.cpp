@@ -19,6 +19,7 @@ bool is_key_name(const std::string& name) {
 
 std::vector<std::string> number_texts(const std::vector<double>& numbers) {
   std::vector<std::string> texts;
+  texts.reserve(numbers.size());
   for (const double number : numbers) texts.push_back(number_text(number));
   return texts;
 }
@@ -181,11 +182,11 @@ Option& OptionSet::choice(std::string name, std::string standard, std::vector<st
   return add(std::move(option));
 }
 
-Option& OptionSet::reals(std::string name, std::vector<double> standard, std::string summary) {
+Option& OptionSet::reals(std::string name, const std::vector<double>& standard, std::string summary) {
   return add(Option(Type::reals, std::move(name), join(number_texts(standard), " "), std::move(summary)));
 }
 
-Option& OptionSet::texts(std::string name, std::vector<std::string> standard, std::string summary) {
+Option& OptionSet::texts(std::string name, const std::vector<std::string>& standard, std::string summary) {
   return add(Option(Type::texts, std::move(name), join(standard, " "), std::move(summary)));
 }
 

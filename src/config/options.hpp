@@ -106,9 +106,9 @@ class OptionSet {
   /// Any text of one line; a deck cannot give an empty one, so an empty default means "none".
   Option& text(std::string name, std::string standard, std::string summary);
   Option& choice(std::string name, std::string standard, std::vector<std::string> choices, std::string summary);
-  Option& reals(std::string name, std::vector<double> standard, std::string summary);
+  Option& reals(std::string name, const std::vector<double>& standard, std::string summary);
   /// Words separated by white space.
-  Option& texts(std::string name, std::vector<std::string> standard, std::string summary);
+  Option& texts(std::string name, const std::vector<std::string>& standard, std::string summary);
   /// The name of a registered layer of a kind; whoever reads the values says which are registered (LayerNames).
   Option& layer(std::string name, std::string kind, std::string standard, std::string summary);
 

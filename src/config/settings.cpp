@@ -13,6 +13,7 @@ constexpr const char* form = "; write --set section.key=value.";
 
 std::vector<std::string> bracketed(const std::vector<std::string>& names) {
   std::vector<std::string> result;
+  result.reserve(names.size());
   for (const std::string& name : names) result.push_back("[" + name + "]");
   return result;
 }
@@ -55,8 +56,8 @@ Override Override::parse(std::string_view text) {
   return result;
 }
 
-Settings::Settings(Deck deck, const std::vector<Override>& overrides, LayerNames layers)
-    : deck_(std::move(deck)), overrides_(overrides), layers_(std::move(layers)) {}
+Settings::Settings(Deck deck, std::vector<Override> overrides, LayerNames layers)
+    : deck_(std::move(deck)), overrides_(std::move(overrides)), layers_(std::move(layers)) {}
 
 std::vector<std::string> Settings::sections() const {
   std::vector<std::string> result;
@@ -65,7 +66,7 @@ std::vector<std::string> Settings::sections() const {
     if (seen.insert(name).second) result.push_back(name);
   };
   for (const Deck::Section& section : deck_.sections) add(section.name);
-  for (const Override& override_ : overrides_) add(override_.section);
+  for (const Override& change : overrides_) add(change.section);
   return result;
 }
 
@@ -80,14 +81,14 @@ std::vector<std::string> Settings::members(std::string_view family) const {
 }
 
 bool Settings::has(std::string_view section) const {
-  const auto names_it = [&](const Override& override_) { return override_.section == section; };
+  const auto names_it = [&](const Override& change) { return change.section == section; };
   return deck_.find(section) != nullptr || std::any_of(overrides_.begin(), overrides_.end(), names_it);
 }
 
 std::vector<OptionText> Settings::texts(const std::string& section) const {
   std::vector<OptionText> result;
-  for (auto override_ = overrides_.rbegin(); override_ != overrides_.rend(); ++override_) {
-    if (override_->section == section) result.push_back({override_->key, override_->value, "--set"});
+  for (auto change = overrides_.rbegin(); change != overrides_.rend(); ++change) {
+    if (change->section == section) result.push_back({change->key, change->value, "--set"});
   }
   const Deck::Section* found = deck_.find(section);
   if (found == nullptr) return result;
@@ -135,7 +136,7 @@ std::vector<OptionValues> Settings::bind(const Schema& schema) const {
 }
 
 Error Settings::mistake(const std::string& section, const std::string& complaint) const {
-  return Error(Exit::mistake, origin(section) + ": [" + excerpt(section) + "] " + complaint);
+  return {Exit::mistake, origin(section) + ": [" + excerpt(section) + "] " + complaint};
 }
 
 }  // namespace ridgeline

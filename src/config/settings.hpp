@@ -41,7 +41,7 @@ class Schema {
 /// one, in any order: peek at the key that decides, then bind, and at the end check that no section is left over.
 class Settings {
  public:
-  explicit Settings(Deck deck, const std::vector<Override>& overrides = {}, LayerNames layers = {});
+  explicit Settings(Deck deck, std::vector<Override> overrides = {}, LayerNames layers = {});
 
   const std::string& path() const { return deck_.path; }
   /// Every section that the deck or an override names, the deck's first, in order.
