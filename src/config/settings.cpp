@@ -93,7 +93,7 @@ std::vector<OptionText> Settings::texts(const std::string& section) const {
   const Deck::Section* found = deck_.find(section);
   if (found == nullptr) return result;
   for (const Deck::Entry& entry : found->entries) {
-    result.push_back({entry.key, entry.value, deck_.path + ":" + std::to_string(entry.line)});
+    result.push_back({entry.key, entry.value, excerpt(deck_.path, 200) + ":" + std::to_string(entry.line)});
   }
   return result;
 }
