@@ -1,8 +1,12 @@
 # tests/unit, tests/layers and tests/program become one GoogleTest program each; tests/reference_check is a program of
 # its own. A new file in one of them is found by itself. Labels: unit, layers, program, reference; one_thread marks the
-# second pass of unit and layers.
+# second pass of unit and layers. tests/bootstrap tests the set-up's own functions, under label bootstrap.
 
 include(GoogleTest)
+
+# What test programs and the reference check share.
+add_library(ridgeline_test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/subject.cpp)
+target_link_libraries(ridgeline_test_support PUBLIC Ridgeline::ridgeline PRIVATE ridgeline_options)
 
 # ridgeline_test_program(NAME FOLDER): build/NAME/bin/NAME from tests/FOLDER/*.cpp and the common tests/main.cpp.
 function(ridgeline_test_program name folder)
@@ -12,7 +16,7 @@ function(ridgeline_test_program name folder)
   endif()
   add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${sources})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE Ridgeline::ridgeline ridgeline_options GTest::gtest)
+  target_link_libraries(${name} PRIVATE ridgeline_test_support Ridgeline::ridgeline ridgeline_options GTest::gtest)
   target_compile_definitions(
     ${name} PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RIDGELINE_BINARY_DIR="${PROJECT_BINARY_DIR}"
                     RIDGELINE_PROGRAM="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ridgeline")
@@ -52,9 +56,13 @@ endif()
 file(GLOB_RECURSE reference_check_sources CONFIGURE_DEPENDS tests/reference_check/*.cpp)
 if(reference_check_sources)
   add_executable(reference_check ${reference_check_sources})
-  target_link_libraries(reference_check PRIVATE Ridgeline::ridgeline ridgeline_options)
+  target_link_libraries(reference_check PRIVATE ridgeline_test_support Ridgeline::ridgeline ridgeline_options)
+  target_compile_definitions(reference_check PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
   add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS 2
                                             ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false")
 endif()
+
+add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
+set_tests_properties(bootstrap.source_lists PROPERTIES LABELS bootstrap TIMEOUT 60)
