@@ -1,0 +1,115 @@
+#include "train/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "config/error.hpp"
+#include "core/region.hpp"
+
+namespace ridgeline {
+namespace {
+
+/// Mean of a sum over a number of values, NaN where there are none.
+double mean(double sum, double count) { return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN(); }
+
+/// The figures of a set from its samples' sums, added up in the samples' order.
+Metrics metrics_of(const double* sums, int samples, double values, double shown_values) {
+  double hidden = 0, shown = 0, relative = 0;
+  for (int i = 0; i < samples; ++i) {
+    const double* sample = sums + static_cast<std::size_t>(i) * error_sum_count;
+    hidden += sample[error_hidden];
+    shown += sample[error_shown];
+    relative += std::sqrt((sample[error_hidden] + sample[error_shown]) / sample[truth_square]);
+  }
+  Metrics metrics;
+  metrics.mse = mean(hidden + shown, samples * values);
+  metrics.mse_hidden = mean(hidden, samples * (values - shown_values));
+  metrics.mse_shown = mean(shown, samples * shown_values);
+  metrics.relative_l2 = mean(relative, samples);
+  return metrics;
+}
+
+}  // namespace
+
+template <class Scalar>
+void check_signals(const Model<Scalar>& model, const std::string& when) {
+  const auto slots = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.signals());
+  for (std::size_t slot = 0; slot < slots.extent(0); ++slot)
+    if (const Signal::Content content = Signal::decode(host_pointer(slots)[slot]); content.raised)
+      throw Error(Exit::numerical, when + ", " + model.explain(slot, content) + ".");
+}
+
+template <class Scalar>
+Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows) : rows_(rows) {
+  std::size_t predictions = 0, samples = 0;
+  for (const DataSet<Scalar>* set : sets) {
+    predictions =
+        std::max(predictions, static_cast<std::size_t>(samples_at_once(*set)) * set->tokens() * set->targets());
+    samples = std::max(samples, static_cast<std::size_t>(set->samples()));
+  }
+  memory_ = Kokkos::View<Scalar*, Memory>("ridgeline::evaluation/predictions", predictions);
+  sums_ = ErrorSums("ridgeline::evaluation/errors", samples);
+}
+
+template <class Scalar>
+int Evaluator<Scalar>::samples_at_once(const DataSet<Scalar>& set) const {
+  return std::clamp(rows_ / set.tokens(), 1, set.samples());
+}
+
+template <class Scalar>
+std::vector<Shape> Evaluator<Scalar>::shapes(const DataSet<Scalar>& set) const {
+  const int batch = samples_at_once(set), rest = set.samples() % batch;
+  std::vector<Shape> list{{batch, set.tokens()}};
+  if (rest > 0) list.push_back({rest, set.tokens()});
+  return list;
+}
+
+template <class Scalar>
+Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set,
+                                    std::vector<Scalar>& predictions) {
+  const Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> all(
+      Kokkos::view_alloc("ridgeline::evaluation/all_predictions", Kokkos::WithoutInitializing), set.samples(),
+      set.tokens(), set.targets());
+  const Metrics metrics = run(model, set, all);
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all);
+  predictions.assign(host_pointer(host), host_pointer(host) + host.size());
+  return metrics;
+}
+
+template <class Scalar>
+Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set, Tensor<Scalar> predictions) {
+  const Region region("evaluation");
+  model.clear_signals();
+  const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets();
+  for (int first = 0; first < set.samples(); first += batch) {
+    const int count = std::min(batch, set.samples() - first);
+    // A set's samples lie side by side: a batch is a part of the set as it is.
+    const Tensor<const Scalar> inputs(&set.inputs()(first, 0, 0), count, tokens, channels);
+    const Tensor<const Scalar> truth(&set.target_values()(first, 0, 0), count, tokens, targets);
+    const Matrix<const std::uint8_t> shown(&set.shown()(first, 0), count, tokens);
+    const Tensor<Scalar> prediction(predictions.data() ? &predictions(first, 0, 0) : memory_.data(), count, tokens,
+                                    targets);
+    model.forward(inputs, prediction);
+    sum_errors<Scalar>(prediction, truth, shown, sums_, first);
+  }
+  check_signals(model, "evaluation of the set " + set.name());
+  const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
+  const auto shown = Kokkos::create_mirror_view_and_copy(
+      Kokkos::HostSpace(), Kokkos::subview(set.shown(), 0, Kokkos::ALL));  // as many in every sample
+  const std::uint8_t* mask = host_pointer(shown);
+  return metrics_of(host_pointer(sums), set.samples(), double(tokens) * targets,
+                    double(std::count(mask, mask + tokens, std::uint8_t{1})) * targets);
+}
+
+template <class Scalar>
+double Evaluator<Scalar>::bytes(int samples, int tokens, int targets) {
+  return double(samples) * (double(tokens) * targets * sizeof(Scalar) + error_sum_count * sizeof(double));
+}
+
+template void check_signals(const Model<float>&, const std::string&);
+template void check_signals(const Model<double>&, const std::string&);
+template class Evaluator<float>;
+template class Evaluator<double>;
+
+}  // namespace ridgeline

@@ -1,0 +1,49 @@
+// A model's predictions on a whole set, and their figures of merit.
+#pragma once
+
+#include <vector>
+
+#include "data/data_set.hpp"
+#include "io/metrics.hpp"
+#include "model/model.hpp"
+#include "train/loss.hpp"
+
+namespace ridgeline {
+
+/// Evaluates sets batch by batch, in memory taken once.
+template <class Scalar>
+class Evaluator {
+ public:
+  /// For sets of any length, `rows` tokens (or one sample, where it is longer) at a time.
+  Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows);
+
+  /// The shapes that the model must be prepared for to evaluate a set.
+  std::vector<Shape> shapes(const DataSet<Scalar>& set) const;
+
+  /// Throws Error(Exit::numerical) where a layer raised a signal. The same bits on every call.
+  Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) { return run(model, set, Tensor<Scalar>()); }
+
+  /// The same, and the predictions, [samples, tokens, targets], on the host.
+  Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, std::vector<Scalar>& predictions);
+
+  /// Bytes taken for sets of these shapes (samples, tokens, targets).
+  static double bytes(int samples, int tokens, int targets);
+
+ private:
+  Metrics run(Model<Scalar>& model, const DataSet<Scalar>& set, Tensor<Scalar> predictions);
+  int samples_at_once(const DataSet<Scalar>& set) const;
+
+  int rows_;
+  Kokkos::View<Scalar*, Memory> memory_;  // predictions of a batch
+  ErrorSums sums_;
+};
+
+/// Throws Error(Exit::numerical), beginning with `when`, where a layer of the model has raised its signal since the last
+/// clear_signals.
+template <class Scalar>
+void check_signals(const Model<Scalar>& model, const std::string& when);
+
+extern template class Evaluator<float>;
+extern template class Evaluator<double>;
+
+}  // namespace ridgeline

@@ -1,0 +1,130 @@
+#include "train/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/error.hpp"
+#include "core/region.hpp"
+#include "train/evaluate.hpp"
+
+namespace ridgeline {
+namespace {
+
+double read_number(const Kokkos::View<const double, Memory>& number) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), number);
+  return *host_pointer(host);
+}
+
+}  // namespace
+
+std::int64_t steps_per_epoch(int samples, int batch) { return (samples + batch - 1) / batch; }
+
+template <class Scalar>
+Trainer<Scalar>::Trainer(Model<Scalar>& model, DataSet<Scalar>& data, const Task& task, const TrainingPlan& plan)
+    : model_(model),
+      data_(data),
+      task_(task),
+      plan_(plan),
+      per_epoch_(steps_per_epoch(data.samples(), plan.batch)),
+      adam_(model.parameters().values().extent(0)),
+      squared_error_(plan.batch * data.tokens()),
+      batch_(data, plan.batch),
+      order_("ridgeline::train/order", static_cast<std::size_t>(data.samples())),
+      prediction_memory_("ridgeline::train/prediction",
+                         static_cast<std::size_t>(plan.batch) * data.tokens() * data.targets()),
+      gradient_memory_("ridgeline::train/prediction_gradient", prediction_memory_.extent(0)),
+      loss_("ridgeline::train/loss") {
+  model_.clear_signals();
+}
+
+template <class Scalar>
+std::vector<Shape> Trainer<Scalar>::shapes() const {
+  std::vector<Shape> list{{plan_.batch, data_.tokens()}};
+  if (const int rest = data_.samples() % plan_.batch; rest > 0) list.push_back({rest, data_.tokens()});
+  return list;
+}
+
+template <class Scalar>
+void Trainer<Scalar>::begin_epoch(std::int64_t epoch) {
+  if (epoch == epoch_loaded_) return;
+  epoch_loaded_ = epoch;
+  if (plan_.resample)
+    data_.fill(task_, static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(data_.samples()));
+  const std::vector<int> order = shuffled(data_.samples(), plan_.seed, static_cast<std::uint64_t>(epoch));
+  const auto host = Kokkos::create_mirror_view(order_);
+  std::copy(order.begin(), order.end(), host_pointer(host));
+  Kokkos::deep_copy(order_, host);
+}
+
+template <class Scalar>
+void Trainer<Scalar>::load_batch() {
+  const Region region("data");
+  begin_epoch(steps_taken_ / per_epoch_);
+  const int first = static_cast<int>(steps_taken_ % per_epoch_) * plan_.batch;
+  batch_.gather(data_, order_, first, std::min(plan_.batch, data_.samples() - first));
+}
+
+template <class Scalar>
+double Trainer<Scalar>::step() {
+  const Region region("step");
+  load_batch();
+  const Tensor<const Scalar> inputs = batch_.inputs();
+  const Shape shape = shape_of(inputs);
+  const Tensor<Scalar> prediction(prediction_memory_.data(), shape.batch, shape.tokens, data_.targets());
+  const Tensor<Scalar> gradient(gradient_memory_.data(), shape.batch, shape.tokens, data_.targets());
+  {
+    const Region forward("forward");
+    model_.forward(inputs, prediction);
+  }
+  {
+    const Region loss("loss");
+    const int counted = shape.tokens - (plan_.hidden_only ? task_.shown_tokens() : 0);
+    squared_error_(prediction, batch_.targets(),
+                   plan_.hidden_only ? Matrix<const std::uint8_t>(batch_.shown()) : Matrix<const std::uint8_t>(),
+                   static_cast<double>(shape.batch) * counted * data_.targets(), gradient, loss_);
+  }
+  {
+    const Region backward("backward");
+    model_.backward(inputs, gradient);
+  }
+  {
+    const Region optimiser("optimiser");
+    adam_.step(model_.parameters().values(), model_.parameters().gradients(), steps_taken_ + 1,
+               learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_, plan_.steps), plan_.gradient_clip);
+  }
+  const double loss = read_number(loss_);
+  check(loss);
+  last_tokens_ = shape.rows();
+  ++steps_taken_;
+  return loss;
+}
+
+template <class Scalar>
+void Trainer<Scalar>::check(double loss) const {
+  const std::string when = fmt::format("step {} (epoch {})", steps_taken_ + 1, steps_taken_ / per_epoch_ + 1);
+  check_signals(model_, when);
+  const double norm = plan_.gradient_clip > 0 ? read_number(adam_.norm()) : 0;
+  if (std::isfinite(loss) && std::isfinite(norm)) return;
+  throw Error(Exit::numerical,
+              fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when,
+                          std::isfinite(loss) ? "norm of the gradients" : "loss", std::isfinite(loss) ? norm : loss,
+                          plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
+}
+
+template <class Scalar>
+double Trainer<Scalar>::last_learning_rate() const {
+  return steps_taken_ == 0 ? 0 : learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_ - 1, plan_.steps);
+}
+
+template <class Scalar>
+double Trainer<Scalar>::bytes(std::size_t parameters, const Task& task, int batch) {
+  const double rows = static_cast<double>(batch) * task.tokens();
+  return sizeof(Scalar) * (2.0 * parameters + rows * (task.channels() + 3.0 * task.targets())) + rows;
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+}  // namespace ridgeline
