@@ -18,11 +18,13 @@
 #include <dnnl.h>
 #endif
 
-// OpenMP's own controls of the thread pool that oneDNN and OpenBLAS draw on; null where neither brought OpenMP in.
+#ifndef KOKKOS_ENABLE_OPENMP
+// OpenMP's controls of the threads that oneDNN and OpenBLAS use; null where neither brought OpenMP in.
 extern "C" {
 __attribute__((weak)) void omp_set_num_threads(int threads);
 __attribute__((weak)) int omp_get_max_threads();
 }
+#endif
 
 namespace ridgeline {
 namespace detail {
@@ -212,7 +214,10 @@ namespace {
 class LibraryThreads {
  public:
   LibraryThreads() {
-    if (on_openmp || omp_set_num_threads == nullptr || omp_get_max_threads == nullptr) return;
+    if (on_openmp) return;
+#ifndef KOKKOS_ENABLE_OPENMP
+    if (omp_set_num_threads == nullptr || omp_get_max_threads == nullptr) return;
+#endif
     before_ = omp_get_max_threads();
     omp_set_num_threads(Execution().concurrency());
   }

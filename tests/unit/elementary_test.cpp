@@ -148,9 +148,11 @@ std::vector<Scalar> sweep(double low, double high) {
   std::vector<Scalar> arguments;
   constexpr int steps = 100000;
   for (int i = 0; i <= steps; ++i) arguments.push_back(static_cast<Scalar>(low + (high - low) * i / steps));
-  for (double x = 1e-37; x < high; x *= 1.004) {
+  double x = 1e-37;
+  while (x < high) {
     arguments.push_back(static_cast<Scalar>(x));
     arguments.push_back(static_cast<Scalar>(-x));
+    x *= 1.004;
   }
   return arguments;
 }
@@ -263,7 +265,7 @@ TYPED_TEST(ElementaryEdges, ZerosDenormalsAndNotANumber) {
   using Scalar = TypeParam;
   constexpr Scalar smallest = std::numeric_limits<Scalar>::denorm_min();
   constexpr Scalar nan = std::numeric_limits<Scalar>::quiet_NaN();
-  const Scalar half = Scalar(0.5), quarter = Scalar(0.25);
+  constexpr Scalar half = 0.5, quarter = 0.25;
   std::vector<Expected<Scalar>> exponentials, logistics, tangents, halves;
   for (Scalar x : {Scalar(0), -Scalar(0), smallest, -smallest, 1000 * smallest, -1000 * smallest}) {
     exponentials.push_back({x, 1, 1});

@@ -52,7 +52,7 @@ void check(int columns, int team_size) {
     float sum = 0;
     float largest = std::numeric_limits<float>::lowest();
     for (int i = 0; i < columns; ++i) {
-      const float value = static_cast<float>((i * 37 + row) % 101 - 50);
+      const auto value = static_cast<float>((i * 37 + row) % 101 - 50);
       sum += value;  // whole numbers: exact in any order
       largest = std::max(largest, value);
     }
