@@ -42,29 +42,35 @@ std::string common_style() {
       "set border 3 linecolor rgb '#404040' linewidth 1\n"
       "set tics nomirror out scale 0.6 textcolor rgb '{0}'\n"
       "set grid back linetype 1 linecolor rgb '#E4E4E4' linewidth 0.8\n"
-      "set samples 2\n",
+      "set xtics offset 0,0.35\n"
+      "set xlabel offset 0,0.6\n"
+      "set samples 2\n"
+      "if (GPVAL_VERSION >= 5.4) set minussign\n",
       black);
 }
 
-/// The label shortened to what fits, its end kept (a path's last part tells most).
+/// The label shortened to what fits: its middle dropped, for names often differ at either end.
 std::string fitting(const std::string& label) {
   if (find_invalid_utf8(label) != std::string_view::npos) {
-    return fitting(excerpt(label, longest_label));
+    return excerpt(label, longest_label);
   }
-  const std::size_t characters = character_count(label);
-  if (characters <= longest_label) {
+  std::vector<std::size_t> begins;  // of every character
+  for (std::size_t place = 0; place < label.size(); ++place) {
+    if ((static_cast<unsigned char>(label[place]) & 0xC0U) != 0x80U) {
+      begins.push_back(place);
+    }
+  }
+  if (begins.size() <= longest_label) {
     return label;
   }
-  std::size_t skip = characters - longest_label + 1;
-  std::size_t begin = 0;
-  while (skip > 0) {
-    ++begin;
-    while ((static_cast<unsigned char>(label[begin]) & 0xC0U) == 0x80U) {
-      ++begin;
-    }
-    --skip;
-  }
-  return "…" + label.substr(begin);
+  const std::size_t front = longest_label / 2;
+  const std::size_t back = longest_label - front - 1;
+  return label.substr(0, begins[front]) + "…" + label.substr(begins[begins.size() - back]);
+}
+
+/// The text with a typographic minus in place of a hyphen.
+std::string minus_sign(const std::string& number) {
+  return number.substr(0, 1) == "-" ? "−" + number.substr(1) : number;
 }
 
 /// Tics of a logarithmic axis. gnuplot's own label whole decades only, and a short axis may hold none.
@@ -87,13 +93,42 @@ std::string logarithmic_tics(const char* axis, double low, double high) {
         continue;
       }
       const bool is_plain = std::abs(decade) <= 3 && decades < 6;
-      const std::string label = is_plain     ? fmt::format("{:g}", value)
-                                : step == 10 ? fmt::format("10^{{{}}}", decade)
-                                             : fmt::format("{:g}×10^{{{}}}", step / 10.0, decade);
+      const std::string label = is_plain ? fmt::format("{:g}", value)
+                                : step == 10
+                                    ? fmt::format("10^{{{}}}", minus_sign(std::to_string(decade)))
+                                    : fmt::format("{:g}×10^{{{}}}", step / 10.0, minus_sign(std::to_string(decade)));
       tics += fmt::format("{}'{}' {:.10g}", tics.empty() ? "" : ", ", label, value);
     }
   }
   return fmt::format("set logscale {0}\nset {0}range [{1:.10g}:{2:.10g}]\nset {0}tics ({3})\n", axis, low, high, tics);
+}
+
+/// Tics of a linear axis, at most `most`, with a power of ten apart where numbers would be long: "×10⁻¹⁰" then stands at
+/// the axis' end (`label_place`).
+std::string linear_tics(const char* axis, const Range& range, int most, const std::string& label_place) {
+  const double rough = range.length() / most;
+  const double decade = std::pow(10.0, std::floor(std::log10(rough)));
+  const double step = rough <= decade       ? decade
+                      : rough <= 2 * decade ? 2 * decade
+                      : rough <= 5 * decade ? 5 * decade
+                                            : 10 * decade;
+  const double largest = std::max(std::abs(range.low), std::abs(range.high));
+  const int power = largest >= 1e5 || largest < 1e-2 ? static_cast<int>(std::floor(std::log10(largest))) : 0;
+  const double unit = std::pow(10.0, power);
+  const int digits = std::clamp(static_cast<int>(-std::floor(std::log10(step / unit) + 1e-9)), 0, 9);
+  std::string tics;
+  const double first = std::ceil(range.low / step - 1e-9);
+  for (int index = 0; index <= most + 1 && (first + index) * step <= range.high + 1e-9 * range.length(); ++index) {
+    const double value = (first + index) * step;
+    const double shown = value / unit;
+    const bool is_negative = shown < -0.5 * std::pow(10.0, -digits);
+    tics += fmt::format("{}'{}{:.{}f}' {:.12g}", tics.empty() ? "" : ", ", is_negative ? "−" : "", std::abs(shown),
+                        digits, value);
+  }
+  const std::string label =
+      power == 0 ? "" : fmt::format("set label '×10^{{{}}}' at {}\n", minus_sign(std::to_string(power)), label_place);
+  return fmt::format("set {0}range [{1:.12g}:{2:.12g}]\nset {0}tics ({3})\n", axis, range.low, range.high, tics) +
+         label;
 }
 
 /// A line of the loss picture.
@@ -115,7 +150,7 @@ std::vector<Line> loss_lines(const History& history) {
   }
   lines.push_back(std::move(loss));
   // Colours first, then dashes: neighbours differ in both.
-  constexpr std::array<const char*, 4> dashes{"solid", "'_'", "'-.'", "'.'"};
+  constexpr std::array<const char*, 4> dashes{"solid", "(9,4)", "(9,4,3,4)", "(3.5,3)"};
   for (std::size_t set = 0; set < history.sets.size(); ++set) {
     const std::size_t dash = (set + set / set_colours.size()) % dashes.size();
     Line line{fitting(history.sets[set]), {}, ""};
@@ -137,7 +172,7 @@ std::vector<Line> loss_lines(const History& history) {
 
 Figure loss_figure(const History& history) {
   const std::vector<Line> lines = loss_lines(history);
-  Figure figure{"loss", 900, std::max(460, 130 + 22 * static_cast<int>(lines.size())), "", {}};
+  Figure figure{"loss", 900, std::max(460, 100 + 26 * static_cast<int>(lines.size())), "", {}};
   if (lines.empty()) {
     return figure;
   }
@@ -163,7 +198,7 @@ Figure loss_figure(const History& history) {
       fmt::format("set xrange [{}:{}]\n", epochs.low - (is_one_epoch ? 1 : 0), epochs.high + (is_one_epoch ? 1 : 0));
   figure.script += epochs.length() <= 12 ? "set xtics 1\n" : "";
   figure.script += logarithmic_tics("y", values.low / 1.25, values.high * 1.25);
-  figure.script += "set key outside right center Left reverse samplen 2.5 spacing 1.25\n";
+  figure.script += "set key outside right center vertical maxcols 1 Left reverse samplen 2.5 spacing 1.1\n";
   figure.script += plots + "\n";
   return figure;
 }
@@ -243,12 +278,21 @@ double relative_error(const std::vector<Point>& prediction, const std::vector<Po
   return std::sqrt(difference / norm);
 }
 
+std::string remark_on(const std::vector<Point>& trained, double error) {
+  const bool is_finite =
+      std::all_of(trained.begin(), trained.end(), [](const Point& point) { return std::isfinite(point.y); });
+  if (!is_finite) {
+    return "   (prediction not finite)";
+  }
+  return std::isfinite(error) && error > 0 ? fmt::format("   (relative error {:.2g})", error) : "";
+}
+
 /// The four things drawn of a function.
 struct Panel {
   std::vector<Point> truth, untrained, trained, shown;
   Range x, y;
   bool is_coordinate = true;
-  double relative_l2 = 0;
+  std::string remark;  // beside the function's number
 };
 
 Panel panel_of(const ResultSet<double>& set, std::size_t sample) {
@@ -259,7 +303,7 @@ Panel panel_of(const ResultSet<double>& set, std::size_t sample) {
   panel.untrained = curve_of(set, set.untrained_predictions, sample, abscissa);
   panel.shown = shown_of(set, sample, abscissa, panel.truth);
   panel.is_coordinate = abscissa.is_coordinate;
-  panel.relative_l2 = set.targets == 1 ? relative_error(panel.trained, panel.truth) : std::nan("");
+  panel.remark = remark_on(panel.trained, set.targets == 1 ? relative_error(panel.trained, panel.truth) : 0);
   for (const std::vector<Point>* curve : {&panel.truth, &panel.trained}) {
     for (const Point& point : *curve) {
       panel.x.include(point.x);
@@ -271,7 +315,8 @@ Panel panel_of(const ResultSet<double>& set, std::size_t sample) {
   for (const Point& point : panel.untrained) {
     with_untrained.include(point.y);
   }
-  if (panel.y.is_empty || with_untrained.length() <= 2.5 * panel.y.length()) {
+  const double size = std::max({panel.y.length(), std::abs(panel.y.low), std::abs(panel.y.high)});
+  if (panel.y.is_empty || with_untrained.length() <= 2.5 * size) {
     panel.y = with_untrained;
   }
   return panel;
@@ -285,9 +330,9 @@ struct CurveStyle {
 };
 constexpr std::array<CurveStyle, 4> curve_styles{{
     {"truth", "linecolor rgb '#000000' linewidth 2.6 dashtype solid", "pointtype 6 pointsize 0.7"},
-    {"untrained", "linecolor rgb '#56B4E9' linewidth 1.8 dashtype '.'", "pointtype 4 pointsize 0.6"},
-    {"trained", "linecolor rgb '#D55E00' linewidth 2.2 dashtype '_'", "pointtype 9 pointsize 0.7"},
-    {"shown to the model", "", "linecolor rgb '#0072B2' pointtype 7 pointsize 0.75"},
+    {"untrained", "linecolor rgb '#56B4E9' linewidth 2.4 dashtype (3.5,3)", "pointtype 4 pointsize 0.6"},
+    {"trained", "linecolor rgb '#D55E00' linewidth 2.4 dashtype (9,4)", "pointtype 9 pointsize 0.7"},
+    {"shown to the model", "", "linecolor rgb '#0072B2' pointtype 7 pointsize 0.8"},
 }};
 
 std::string with_style(const CurveStyle& style, bool has_markers) {
@@ -328,11 +373,11 @@ std::string legend_script(const ResultSet<double>& set, double top_margin, std::
                          curve_styles[curve].title);
   }
   return fmt::format(
-      "unset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset title\n"
+      "unset label\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset title\n"
       "set xrange [0:1]\nset yrange [0:1]\n"
       "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
       "set bmargin at screen {:.4f}\nset tmargin at screen 0.995\n"
-      "set key center center horizontal samplen 3 spacing 1 width 2\nplot {}\n",
+      "set key center center horizontal Left reverse maxrows 1 samplen 3 width 1\nplot {}\n",
       1 - top_margin, plots);
 }
 
@@ -343,12 +388,12 @@ Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::i
   const std::size_t panels = std::min(numbers.size(), most_panels);
   const std::size_t panel_columns = std::min<std::size_t>(panels, 3);
   const std::size_t panel_rows = panels > 3 ? 2 : 1;
-  Figure figure{name, 1080, panel_rows == 2 ? 640 : 370, "", {}};
+  Figure figure{name, 1080, panel_rows == 2 ? 660 : 380, "", {}};
   if (panels == 0 || set.tokens == 0 || set.targets == 0) {
     return figure;
   }
-  const double top = 42.0 / figure.height;
-  const double bottom = 58.0 / figure.height;
+  const double top = 48.0 / figure.height;
+  const double bottom = 60.0 / figure.height;
   const double row_gap = 58.0 / figure.height;
   const double left = 0.065;
   const double column_gap = 0.06;
@@ -370,17 +415,15 @@ Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::i
     const std::string plots = panel_plots(panel, index, figure);
     figure.script += fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", x, x + width);
     figure.script += fmt::format("set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}\n", y, y + height);
-    figure.script += fmt::format("set xrange [{:.7g}:{:.7g}]\nset yrange [{:.7g}:{:.7g}]\n", x_range.low, x_range.high,
-                                 y_range.low, y_range.high);
-    figure.script += std::isfinite(panel.relative_l2)
-                         ? fmt::format("set title 'function {}   (relative L_2 error {:.2g})' offset 0,-0.6\n",
-                                       numbers[index], panel.relative_l2)
-                         : fmt::format("set title 'function {}' offset 0,-0.6\n", numbers[index]);
+    figure.script += "unset label\n" + linear_tics("x", x_range, 6, "graph 1,0 right offset 0,-1.9") +
+                     linear_tics("y", y_range, 8, "graph 0,1 left offset -2,0.75");
+    figure.script += fmt::format("set title 'function {}{}' offset 0,-0.6\n", numbers[index], panel.remark);
     const std::string x_label = !panel.is_coordinate        ? "token"
                                 : set.channel_names.empty() ? "x"
                                                             : fitting(set.channel_names.front());
     const std::string y_label = set.target_names.empty() ? "y" : fitting(set.target_names.front());
-    figure.script += is_lowest ? fmt::format("set xlabel {} noenhanced\n", gnuplot_string(x_label)) : "unset xlabel\n";
+    figure.script +=
+        is_lowest ? fmt::format("set xlabel {} noenhanced offset 0,0.6\n", gnuplot_string(x_label)) : "unset xlabel\n";
     figure.script +=
         column == 0 ? fmt::format("set ylabel {} noenhanced\n", gnuplot_string(y_label)) : "unset ylabel\n";
     figure.script += fmt::format("plot {}\n", plots.empty() ? "NaN notitle" : plots);
@@ -424,15 +467,16 @@ Figure metrics_figure(const std::vector<SetMetrics>& sets) {
   };
   add("change.txt", arrows, fmt::format("with vectors nohead linecolor rgb '#BDBDBD' linewidth 3 notitle"));
   add("untrained.txt", columns(untrained),
-      fmt::format("with points pointtype 6 pointsize 1.3 linewidth 2 linecolor rgb '{}' title 'untrained'", sky_blue));
+      fmt::format("with points pointtype 6 pointsize 1.1 linewidth 2 linecolor rgb '{}' title 'untrained'", sky_blue));
   add("trained.txt", columns(trained),
-      fmt::format("with points pointtype 7 pointsize 1.3 linecolor rgb '{}' title 'trained'", vermillion));
+      fmt::format("with points pointtype 7 pointsize 1.1 linecolor rgb '{}' title 'trained'", vermillion));
+  const double margin = std::max(1.5, std::pow(values.high / values.low, 0.03));
   figure.script = common_style();
   figure.script += "set xlabel 'mean squared error over all points'\n";
   figure.script += fmt::format("set yrange [0.4:{}]\n", static_cast<double>(sets.size()) + 0.6);
   figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
-  figure.script += logarithmic_tics("x", values.low / 1.5, values.high * 1.5);
-  figure.script += "set key above center horizontal samplen 1 width 2\n";
+  figure.script += logarithmic_tics("x", values.low / margin, values.high * margin);
+  figure.script += "set key above center horizontal Left reverse samplen 1 width 1\n";
   figure.script += plots + "\n";
   return figure;
 }
@@ -445,6 +489,12 @@ struct Bar {
   double share = 0;
   std::string colour;
 };
+
+std::string seconds_text(double seconds) {
+  std::string text = fmt::format("{:#.3g}", seconds);
+  text.erase(text.find_last_not_of('.') + 1);
+  return text + " s";
+}
 
 /// The leaves, largest first; what is beyond `most_bars` of them in one last bar.
 std::vector<Bar> bars_of(const std::vector<TimeNode>& nodes) {
@@ -488,14 +538,14 @@ Figure time_figure(const std::vector<TimeNode>& nodes) {
     data +=
         fmt::format("{:.8g} {} {}\n", bars[index].seconds, row, std::stoul(bars[index].colour.substr(1), nullptr, 16));
     labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(bars[index].label)), row);
-    values += fmt::format("set label '{:.3g} s  ({:.1f} %)' at {:.8g},{} left offset 0.6,0\n", bars[index].seconds,
-                          100 * bars[index].share, bars[index].seconds, row);
+    values += fmt::format("set label '{}  ({:.1f} %)' at {:.8g},{} left offset 0.6,0\n",
+                          seconds_text(bars[index].seconds), 100 * bars[index].share, bars[index].seconds, row);
     longest = std::max(longest, bars[index].seconds);
   }
   figure.data.emplace_back("bars.txt", data);
   figure.script = common_style() + values;
-  figure.script += "set xlabel 'time in seconds'\nunset key\nset grid noytics\nset style fill solid 1.0 noborder\n";
-  figure.script += fmt::format("set xrange [0:{:.8g}]\nset yrange [0.4:{}]\n", 1.28 * longest,
+  figure.script += "set xlabel 'time in seconds'\nunset key\nunset grid\nset style fill solid 1.0 noborder\n";
+  figure.script += fmt::format("set xrange [0:{:.8g}]\nset yrange [0.4:{}]\n", 1.3 * longest,
                                static_cast<double>(bars.size()) + 0.6);
   figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
   figure.script += "plot 'bars.txt' using (0):2:(0):1:($2-0.34):($2+0.34):3 with boxxyerror linecolor rgb variable\n";
@@ -529,7 +579,7 @@ std::string terminals(const Figure& figure) {
       "set terminal svg enhanced size {0},{1} font '{2},{3}' background rgb 'white'\n"
       "set output 'figure.svg'\n{4}set output\n"
       "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) set terminal pngcairo enhanced size {5},{6} font '{2},{3}' "
-      "fontscale 2 linewidth 2 pointscale 2 background rgb 'white'; "
+      "fontscale 1.5 linewidth 2 pointscale 2 background rgb 'white'; "
       "else set terminal png enhanced size {5},{6} font '{2},{7}' linewidth 2\n"
       "set output 'figure.png'\n{4}set output\n",
       figure.width, figure.height, font, font_size, figure.script, 2 * figure.width, 2 * figure.height, 2 * font_size);

@@ -63,10 +63,14 @@ std::string short_number(double value) {
   if (std::isnan(value)) {
     return "–";
   }
+  if (std::isinf(value)) {
+    return value > 0 ? "∞" : "−∞";
+  }
   if (std::abs(value) >= 1000 && std::abs(value) < 1e6) {
     return fmt::format("{:.0f}", value);
   }
-  std::string text = fmt::format("{:.3g}", value);
+  std::string text = value == 0 ? "0" : fmt::format("{:#.3g}", value);
+  text.erase(text.find_last_not_of('.') + 1);
   // 1.20e-05 for people: 1.2 × 10⁻⁵.
   const std::size_t exponent = text.find('e');
   if (exponent == std::string::npos) {
@@ -81,7 +85,7 @@ std::string duration(double seconds) {
     return "–";
   }
   if (seconds < 100) {
-    return fmt::format("{:.3g} s", seconds);
+    return fmt::format("{} s", short_number(seconds));
   }
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 3600) {
@@ -100,6 +104,7 @@ body { margin: 0 auto; padding: 2.2rem 1.6rem 4rem; max-width: 68rem; background
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .2rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.6rem 0 .7rem; padding-bottom: .25rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1.05rem; margin: 1.8rem 0 .3rem; overflow-wrap: anywhere; }
+sub, sup { line-height: 0; }
 p { margin: .4rem 0 .8rem; }
 .subtitle, figcaption, .small { color: #555; font-size: .9rem; }
 .notice { border-left: 4px solid #E69F00; background: #fdf6e3; padding: .6rem .9rem; margin: 1rem 0; }
@@ -108,8 +113,8 @@ dt { color: #555; }
 dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: .8rem 0 1.2rem; break-inside: avoid; }
 figure img { display: block; width: 100%; height: auto; }
-.cards { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1.4rem 0 0; padding: 0; list-style: none; }
-.cards li { flex: 1 1 11rem; border: 1px solid #d5d5d5; border-radius: 6px; padding: .6rem .9rem; min-width: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11.5rem, 1fr)); gap: .8rem; margin: 1.4rem 0 0; padding: 0; list-style: none; }
+.cards li { border: 1px solid #d5d5d5; border-radius: 6px; padding: .6rem .9rem; min-width: 0; }
 .cards .name { font-weight: bold; overflow-wrap: anywhere; }
 .cards .figure { font-size: 1.5rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; }
@@ -174,12 +179,13 @@ std::string cards_html(const std::vector<SetSection>& sets) {
   for (std::size_t index = 0; index < std::min(sets.size(), most_cards); ++index) {
     const SetSection& set = sets[index];
     const bool has_relative = !std::isnan(set.trained.relative_l2);
+    const double before = has_relative ? set.untrained.relative_l2 : set.untrained.mse;
     html += fmt::format(
         "<li><div class=\"name\">{}</div><div class=\"figure\">{}</div>"
-        "<div class=\"small\">{} after training<br>{} before</div></li>\n",
+        "<div class=\"small\">{} after training{}</div></li>\n",
         escaped(set.name), short_number(has_relative ? set.trained.relative_l2 : set.trained.mse),
         has_relative ? "relative L<sub>2</sub> error" : "mean squared error",
-        short_number(has_relative ? set.untrained.relative_l2 : set.untrained.mse));
+        std::isnan(before) ? "" : fmt::format("<br>{} before", short_number(before)));
   }
   return html.empty() ? "" : "<ul class=\"cards\">\n" + html + "</ul>\n";
 }
@@ -216,7 +222,7 @@ std::string time_table(const std::vector<TimeNode>& nodes) {
       "<th>time a call</th><th></th></tr></thead>\n<tbody>\n";
   for (const TimeNode& node : nodes) {
     const std::string a_call =
-        node.calls > 0 ? fmt::format("{:.3g} ms", 1e3 * node.seconds / static_cast<double>(node.calls)) : "";
+        node.calls > 0 ? fmt::format("{} ms", short_number(1e3 * node.seconds / static_cast<double>(node.calls))) : "";
     html += fmt::format(
         "<tr><td style=\"padding-left:{:.1f}rem\">{}</td><td>{}</td><td>{:.1f} %</td><td>{}</td><td>{}</td>"
         "<td class=\"bar\"><span{} style=\"width:{:.2f}%\"></span></td></tr>\n",
@@ -230,13 +236,19 @@ std::string time_table(const std::vector<TimeNode>& nodes) {
          "it; the dark bars add up to the whole.</p>\n";
 }
 
+std::string counted(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string set_html(const SetSection& set) {
-  return fmt::format(
-      "<h3>{}</h3>\n<p class=\"small\">{} functions of {} points. Trained: mean squared error {}, relative "
-      "L<sub>2</sub> error {}. Untrained: {} and {}.</p>\n{}",
-      escaped(set.name), set.inputs.at(0), set.inputs.at(1), short_number(set.trained.mse),
-      short_number(set.trained.relative_l2), short_number(set.untrained.mse), short_number(set.untrained.relative_l2),
-      figure_html(set.picture));
+  const auto summary = [](const char* when, const Metrics& metrics) {
+    return std::isnan(metrics.mse) ? std::string()
+                                   : fmt::format(" {}: mean squared error {}, relative L<sub>2</sub> error {}.", when,
+                                                 short_number(metrics.mse), short_number(metrics.relative_l2));
+  };
+  return fmt::format("<h3>{}</h3>\n<p class=\"small\">{} of {}.{}{}</p>\n{}", escaped(set.name),
+                     counted(set.inputs.at(0), "function"), counted(set.inputs.at(1), "point"),
+                     summary("Trained", set.trained), summary("Untrained", set.untrained), figure_html(set.picture));
 }
 
 }  // namespace

@@ -85,9 +85,9 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
   const std::string target =
       set.targets > 1 ? fmt::format(" The first of {} targets is drawn.", set.targets) : std::string();
   section.picture = {painter.draw(report::predictions_figure(set, numbers, figure_name)),
-                     fmt::format("{} of the set's functions, evenly spaced and numbered as in results.h5: truth, the "
+                     fmt::format("Functions of the set, evenly spaced and numbered as in results.h5: truth, the "
                                  "points shown to the model, and the model's prediction before and after training.{}",
-                                 numbers.size(), target)};
+                                 target)};
   return section;
 }
 
