@@ -67,6 +67,8 @@ class Parameters {
   const std::vector<Entry>& entries() const { return entries_; }
   /// Entries of all parameters, without the padding between them.
   std::size_t count() const;
+  /// Entries of a flat buffer, padding included.
+  std::size_t length() const { return length_; }
 
   /// The flat buffers; padding between parameters is zero and stays so.
   Kokkos::View<Scalar*, Memory> values() const { return values_; }

@@ -22,7 +22,6 @@ Model<Scalar>::Model(const ModelPlan& plan, const Registry& registry)
     block_names_.push_back(fmt::format("block {}", i));
   }
   head_ = std::make_unique<Linear<Scalar>>(ParameterScope<Scalar>(parameters_, ""), "head", plan.width, plan.targets);
-  parameters_.allocate();
   clear_signals();
 }
 

@@ -39,8 +39,11 @@ struct LayerShare {
 template <class Scalar>
 class Model {
  public:
-  /// Makes every layer from the registry. Parameters are allocated and zero: initialise them, or set them.
+  /// Makes every layer from the registry; takes no memory for parameters yet.
   explicit Model(const ModelPlan& plan, const Registry& registry = Registry::instance());
+
+  /// Allocates the parameters, all zero: initialise them, or set them.
+  void allocate() { parameters_.allocate(); }
 
   Parameters<Scalar>& parameters() { return parameters_; }
   const Parameters<Scalar>& parameters() const { return parameters_; }

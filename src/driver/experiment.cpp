@@ -1,0 +1,197 @@
+#include "driver/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "config/deck.hpp"
+#include "config/text.hpp"
+#include "io/results.hpp"
+
+namespace ridgeline {
+
+OptionSet run_options() {
+  OptionSet options;
+  options.integer("seed", 1, "of all random numbers: data, initial parameters, order of the samples").at_least(0);
+  options.choice("precision", "single", {"single", "double"}, "of parameters and activations");
+  return options;
+}
+
+OptionSet model_options() {
+  OptionSet options;
+  options.integer("width", 128, "channels of a token between the layers").at_least(1).at_most(1 << 20);
+  options.integer("blocks", 2, "blocks of attention and feed-forward network").at_least(1).at_most(10000);
+  options.choice("residual", "normed", {"normed", "pre"},
+                 "where the block's layer normalisations stand: on the residual, or before each layer");
+  options.layer("encoder", "encoder", "mlp", "from the input's channels to the width");
+  options.layer("attention", "attention", "functional", "how tokens see one another");
+  options.layer("ffn", "ffn", "mlp", "what each token goes through by itself");
+  return options;
+}
+
+OptionSet train_options() {
+  OptionSet options;
+  options.choice("optimizer", "adam", {"adam"}, "what turns gradients into steps");
+  options.real("learning_rate", 1e-4, "of the optimiser; the largest, where there is a schedule").above(0);
+  options.choice("schedule", "constant", {"constant", "cosine", "one_cycle"},
+                 "the learning rate over the run: as it is, down to 0, or up for 30 % of the run and down");
+  options.integer("batch", 8, "samples a step; the last of an epoch may have fewer").at_least(1);
+  options.integer("epochs", 100, "times that every sample is used").at_least(0).at_most(1e9);
+  options.integer("steps", 0, "steps of the run; where given, `epochs` does not count").at_least(0).at_most(1e15).optional();
+  options.integer("eval_every", 10, "epochs between evaluations of all sets; 0 never, the last epoch always")
+      .at_least(0);
+  options.choice("loss", "all", {"all", "hidden"}, "tokens that the loss is over: all, or those not shown");
+  options.real("gradient_clip", 0, "largest norm of all gradients together; 0 leaves them as they are").at_least(0);
+  return options;
+}
+
+OptionSet data_options(const std::string& task) {
+  OptionSet options;
+  options.choice("task", "sine", TaskRegistry::instance().names(), "what the samples are");
+  options.include(TaskRegistry::instance().get(task).options);
+  return options;
+}
+
+OptionSet eval_options(const std::string& task) { return TaskRegistry::instance().get(task).set_options; }
+
+namespace {
+
+/// Which sections a deck may have once its task is known.
+class DeckSchema final : public Schema {
+ public:
+  DeckSchema(const std::string& task, const OptionValues& data)
+      : run_(run_options()),
+        data_(data_options(task)),
+        model_(model_options()),
+        train_(train_options()),
+        eval_(eval_options(task).with_defaults(data)) {}
+
+  const OptionSet* find(const std::string& section) const override {
+    if (section == "run") return &run_;
+    if (section == "data") return &data_;
+    if (section == "model") return &model_;
+    if (section == "train") return &train_;
+    const std::size_t dot = section.find('.');
+    if (dot == std::string::npos) return nullptr;
+    if (section.substr(0, dot) == "eval") return &eval_;
+    const LayerEntry* entry = Registry::instance().find(section.substr(0, dot), section.substr(dot + 1));
+    return entry ? &entry->options : nullptr;
+  }
+
+  std::vector<std::string> sections() const override {
+    std::vector<std::string> list{"run", "data", "model", "train"};
+    for (const std::string& kind : Registry::instance().kinds())
+      for (const std::string& name : Registry::instance().names(kind)) list.push_back(kind + "." + name);
+    return list;
+  }
+  std::vector<std::string> families() const override { return {"eval"}; }
+
+  const OptionSet& eval() const { return eval_; }
+
+ private:
+  OptionSet run_, data_, model_, train_, eval_;
+};
+
+std::vector<std::string> layer_names(const std::string& kind) { return Registry::instance().names(kind); }
+
+void make_sets(Experiment& experiment, const Settings& settings, const DeckSchema& schema, const OptionValues& data,
+               std::vector<OptionValues>& sections) {
+  const TaskEntry& task = TaskRegistry::instance().get(data.text("task"));
+  experiment.sets.push_back({"train", task.make(data, data, experiment.seed, "data/train")});
+  for (const std::string& section : settings.members("eval")) {
+    const std::string name = section.substr(section.find('.') + 1);
+    const std::string complaint = name == "train" ? "is the training set's own name" : why_not_a_set_name(name);
+    if (!complaint.empty()) throw settings.mistake(section, "cannot be the name of a test set: " + complaint + ".");
+    sections.push_back(settings.bind(section, schema.eval()));
+    experiment.sets.push_back({name, task.make(data, sections.back(), experiment.seed, "data/eval/" + name)});
+  }
+}
+
+void plan_model(Experiment& experiment, const Settings& settings, const OptionValues& model,
+                std::vector<OptionValues>& sections) {
+  ModelPlan& plan = experiment.model;
+  plan.inputs = experiment.sets.front().task->channels();
+  plan.targets = experiment.sets.front().task->targets();
+  plan.width = static_cast<int>(model.integer("width"));
+  plan.residual = model.text("residual") == "pre" ? Residual::pre : Residual::normed;
+  const auto choose = [&](const std::string& kind) {
+    const LayerEntry& entry = Registry::instance().get(kind, model.text(kind));
+    const LayerChoice choice{entry.name, settings.bind(kind + "." + entry.name, entry.options)};
+    if (!entry.options.empty()) sections.push_back(choice.options);
+    return choice;
+  };
+  plan.encoder = choose("encoder");
+  plan.attention.assign(static_cast<std::size_t>(model.integer("blocks")), choose("attention"));
+  plan.ffn = choose("ffn");
+  experiment.layers =
+      fmt::format("encoder {}, {} blocks of attention {} and ffn {} ({}), width {}", plan.encoder.name,
+                  plan.attention.size(), model.text("attention"), plan.ffn.name, model.text("residual"), plan.width);
+}
+
+void plan_training(Experiment& experiment, const OptionValues& train, const OptionValues& data) {
+  const Task& task = *experiment.sets.front().task;
+  TrainingPlan& plan = experiment.training;
+  plan.seed = experiment.seed;
+  plan.batch = static_cast<int>(std::min<std::int64_t>(train.integer("batch"), task.samples()));
+  plan.learning_rate = train.real("learning_rate");
+  plan.schedule = schedule_named(train.text("schedule"));
+  plan.gradient_clip = train.real("gradient_clip");
+  plan.hidden_only = train.text("loss") == "hidden";
+  plan.resample = data.options().find("resample") != nullptr && data.flag("resample");
+  if (plan.hidden_only && task.shown_tokens() == task.tokens())
+    throw train.mistake(
+        "loss", fmt::format("leaves nothing to learn from: all {} points of a function are shown.", task.tokens()));
+  const std::int64_t per_epoch = steps_per_epoch(task.samples(), plan.batch);
+  plan.steps = train.has("steps") ? train.integer("steps") : train.integer("epochs") * per_epoch;
+  experiment.epochs = (plan.steps + per_epoch - 1) / per_epoch;
+  experiment.eval_every = train.integer("eval_every");
+  const double rows = static_cast<double>(plan.batch) * task.tokens();
+  if (rows * std::max({experiment.model.width, experiment.model.inputs, 1}) > std::numeric_limits<int>::max())
+    throw train.mistake("batch", fmt::format("makes {:.3g} tokens of {} channels a step, more than can be indexed.",
+                                             rows, experiment.model.width));
+}
+
+/// Sections of layers may be in the deck without being used: they are checked all the same.
+void check_unused(const Settings& settings, const DeckSchema& schema) {
+  settings.check_sections(schema);
+  settings.bind(schema);
+}
+
+}  // namespace
+
+Experiment read_experiment(const std::string& deck, const std::vector<Override>& overrides) {
+  const Settings settings(Deck::read(deck), overrides, layer_names);
+  OptionSet deciding;
+  deciding.choice("task", "sine", TaskRegistry::instance().names(), "what the samples are");
+  const std::string task = settings.peek("data", deciding).text("task");
+
+  const OptionValues data = settings.bind("data", data_options(task));
+  const DeckSchema schema(task, data);
+  check_unused(settings, schema);
+  const OptionValues run = settings.bind("run", run_options()), model = settings.bind("model", model_options()),
+                     train = settings.bind("train", train_options());
+
+  Experiment experiment;
+  experiment.name = std::filesystem::path(deck).stem().string();
+  experiment.seed = static_cast<std::uint64_t>(run.integer("seed"));
+  experiment.single_precision = run.text("precision") == "single";
+  experiment.task = task;
+  std::vector<OptionValues> layers, sets;
+  make_sets(experiment, settings, schema, data, sets);
+  plan_model(experiment, settings, model, layers);
+  plan_training(experiment, train, data);
+
+  std::vector<OptionValues> sections{run, data, model};
+  sections.insert(sections.end(), layers.begin(), layers.end());
+  sections.push_back(train);
+  sections.insert(sections.end(), sets.begin(), sets.end());
+  std::ostringstream resolved;
+  write_deck(resolved, sections);
+  experiment.resolved = resolved.str();
+  return experiment;
+}
+
+}  // namespace ridgeline

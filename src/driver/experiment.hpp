@@ -1,0 +1,47 @@
+// What a deck says, read and checked: the settings of every section, and from them the tasks and the model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/settings.hpp"
+#include "data/task.hpp"
+#include "model/model.hpp"
+#include "train/trainer.hpp"
+
+namespace ridgeline {
+
+/// The keys of [run], [model] and [train], the same for every task.
+OptionSet run_options();
+OptionSet model_options();
+OptionSet train_options();
+/// The keys of [data] for a task: `task` and the task's own.
+OptionSet data_options(const std::string& task);
+/// The keys that [eval.NAME] may hold.
+OptionSet eval_options(const std::string& task);
+
+/// One set of samples and its name: "train", or the NAME of [eval.NAME].
+struct TaskSet {
+  std::string name;
+  std::unique_ptr<Task> task;
+};
+
+struct Experiment {
+  std::string name;      ///< the deck's file name without its ending
+  std::string resolved;  ///< a deck with every key of every section: run it and get the same run
+  std::uint64_t seed = 1;
+  bool single_precision = true;
+  std::vector<TaskSet> sets;  ///< train first, then the test sets in the deck's order
+  ModelPlan model;
+  TrainingPlan training;
+  std::int64_t epochs = 0;      ///< the last may be cut short by `steps`
+  std::int64_t eval_every = 0;  ///< epochs; 0: never, but at the end
+  std::string task;             ///< for the report: which task, which layers
+  std::string layers;
+};
+
+/// Throws Error(Exit::mistake) for whatever is wrong with the deck.
+Experiment read_experiment(const std::string& deck, const std::vector<Override>& overrides);
+
+}  // namespace ridgeline

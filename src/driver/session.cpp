@@ -1,0 +1,155 @@
+#include "driver/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "config/error.hpp"
+#include "core/region.hpp"
+
+namespace ridgeline {
+namespace {
+
+/// Tokens that an evaluation takes at a time: as many as a training step.
+int evaluation_rows(const Experiment& experiment) {
+  return experiment.training.batch * experiment.sets.front().task->tokens();
+}
+
+/// Bytes of main memory that are free, or infinity where the system does not say.
+double free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  double kibibytes = 0;
+  while (file >> key >> kibibytes) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+std::vector<Shape> shapes_of(int samples, int batch, int tokens) {
+  std::vector<Shape> shapes{{batch, tokens}};
+  if (const int rest = samples % batch; rest > 0) shapes.push_back({rest, tokens});
+  return shapes;
+}
+
+template <class Scalar>
+std::vector<Scalar> host_copy(const Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory>& view) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  return {host_pointer(host), host_pointer(host) + host.size()};
+}
+
+}  // namespace
+
+template <class Scalar>
+MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
+  const Task& train = *experiment.sets.front().task;
+  MemoryNeed need;
+  need.parameters = 4.0 * sizeof(Scalar) * static_cast<double>(model.parameters().length());
+  std::vector<Shape> shapes = shapes_of(train.samples(), experiment.training.batch, train.tokens());
+  double largest = 0;
+  for (const TaskSet& set : experiment.sets) {
+    const int batch = std::clamp(evaluation_rows(experiment) / set.task->tokens(), 1, set.task->samples());
+    const std::vector<Shape> more = shapes_of(set.task->samples(), batch, set.task->tokens());
+    shapes.insert(shapes.end(), more.begin(), more.end());
+    need.data += DataSet<Scalar>::bytes(*set.task);
+    largest = std::max(largest,
+                       static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar));
+  }
+  need.activations = static_cast<double>(model.bytes_for(shapes));
+  need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch);
+  return need;
+}
+
+void check_memory(const MemoryNeed& need) {
+  if constexpr (!host_reads_memory) return;  // a device says so itself when its memory is full
+  const double free = free_memory();
+  if (need.total() <= free) return;
+  throw Error(Exit::mistake,
+              fmt::format("this run needs {:.3g} GiB of memory ({:.3g} for parameters, {:.3g} for activations, {:.3g} "
+                          "for data), and {:.3g} GiB are free; a smaller batch, model or grid needs less.",
+                          need.total() / 0x1p30, need.parameters / 0x1p30, need.activations / 0x1p30,
+                          need.data / 0x1p30, free / 0x1p30));
+}
+
+template <class Scalar>
+Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment), model_(experiment.model) {
+  const Region region("set-up");
+  check_memory(memory_need(experiment, model_));
+  model_.allocate();
+  model_.parameters().initialise(experiment.seed);
+  std::vector<const DataSet<Scalar>*> all;
+  for (const TaskSet& set : experiment.sets) {
+    sets_.emplace_back(set.name, *set.task);
+    sets_.back().fill(*set.task, 0);
+    all.push_back(&sets_.back());
+  }
+  evaluator_ = std::make_unique<Evaluator<Scalar>>(all, evaluation_rows(experiment));
+  trainer_ = std::make_unique<Trainer<Scalar>>(model_, sets_.front(), *experiment.sets.front().task,
+                                               experiment.training);
+  std::vector<Shape> shapes = trainer_->shapes();
+  for (const DataSet<Scalar>* set : all)
+    for (const Shape& shape : evaluator_->shapes(*set)) shapes.push_back(shape);
+  model_.prepare(shapes);
+}
+
+template <class Scalar>
+void Session<Scalar>::restore_training_set() {
+  // Where every epoch has new samples, the set that is reported on is the first epoch's.
+  if (experiment_.training.resample) sets_.front().fill(*experiment_.sets.front().task, 0);
+}
+
+template <class Scalar>
+std::vector<Metrics> Session<Scalar>::evaluate() {
+  restore_training_set();
+  std::vector<Metrics> all;
+  for (const DataSet<Scalar>& set : sets_) all.push_back(evaluator_->evaluate(model_, set));
+  return all;
+}
+
+template <class Scalar>
+std::vector<Metrics> Session<Scalar>::evaluate(As as) {
+  restore_training_set();
+  std::vector<Kept>& kept = as == As::trained ? trained_ : untrained_;
+  kept.assign(sets_.size(), {});
+  std::vector<Metrics> all;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    kept[i].metrics = evaluator_->evaluate(model_, sets_[i], kept[i].predictions);
+    all.push_back(kept[i].metrics);
+  }
+  return all;
+}
+
+template <class Scalar>
+void Session<Scalar>::write_sets(hdf5::File& file) const {
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const DataSet<Scalar>& set = sets_[i];
+    const Task& task = *experiment_.sets[i].task;
+    ResultSet<Scalar> result;
+    result.name = set.name();
+    result.samples = set.samples();
+    result.tokens = set.tokens();
+    result.channels = set.channels();
+    result.targets = set.targets();
+    result.channel_names = task.channel_names();
+    result.target_names = task.target_names();
+    result.inputs = host_copy<Scalar>(set.inputs());
+    result.truth = host_copy<Scalar>(set.target_values());
+    const auto shown = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), set.shown());
+    result.shown.assign(host_pointer(shown), host_pointer(shown) + shown.size());
+    result.predictions = trained_.at(i).predictions;
+    result.trained = trained_.at(i).metrics;
+    result.untrained_predictions = untrained_.at(i).predictions;
+    result.untrained = untrained_.at(i).metrics;
+    write_result_set(file, result);
+  }
+}
+
+template MemoryNeed memory_need(const Experiment&, Model<float>&);
+template MemoryNeed memory_need(const Experiment&, Model<double>&);
+template class Session<float>;
+template class Session<double>;
+
+}  // namespace ridgeline

@@ -1,0 +1,66 @@
+// An experiment in memory: its sets, its model, and what trains and evaluates it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "driver/experiment.hpp"
+#include "io/results.hpp"
+#include "train/evaluate.hpp"
+#include "train/trainer.hpp"
+
+namespace ridgeline {
+
+/// How much device memory an experiment takes, in bytes.
+struct MemoryNeed {
+  double parameters = 0;   ///< with gradients and the optimiser's moments
+  double activations = 0;  ///< and scratch, of the largest step or evaluation
+  double data = 0;         ///< all sets, a batch, and predictions
+  double total() const { return parameters + activations + data; }
+};
+
+/// Without taking any of it. `model` is not allocated yet.
+template <class Scalar>
+MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model);
+
+/// Throws Error(Exit::mistake) where the need is more than this machine has free, with both figures.
+void check_memory(const MemoryNeed& need);
+
+template <class Scalar>
+class Session {
+ public:
+  /// Allocates everything, makes the data, and draws the initial parameters. Throws as check_memory.
+  explicit Session(const Experiment& experiment);
+
+  Model<Scalar>& model() { return model_; }
+  Trainer<Scalar>& trainer() { return *trainer_; }
+
+  /// Every set's figures with the parameters as they are, train first.
+  std::vector<Metrics> evaluate();
+  /// The same, keeping the predictions: the results' sets hold them as trained or untrained ones.
+  enum class As { untrained, trained };
+  std::vector<Metrics> evaluate(As as);
+
+  /// Writes all sets, with the predictions kept, into an open results file.
+  void write_sets(hdf5::File& file) const;
+
+ private:
+  void restore_training_set();
+
+  const Experiment& experiment_;
+  Model<Scalar> model_;
+  std::deque<DataSet<Scalar>> sets_;
+  std::unique_ptr<Evaluator<Scalar>> evaluator_;
+  std::unique_ptr<Trainer<Scalar>> trainer_;
+  struct Kept {
+    std::vector<Scalar> predictions;
+    Metrics metrics;
+  };
+  std::vector<Kept> untrained_, trained_;
+};
+
+extern template class Session<float>;
+extern template class Session<double>;
+
+}  // namespace ridgeline
