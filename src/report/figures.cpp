@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -491,7 +492,7 @@ struct Bar {
 };
 
 std::string seconds_text(double seconds) {
-  std::string text = fmt::format("{:#.3g}", seconds);
+  std::string text = seconds >= 99.95 ? fmt::format("{:.0f}", seconds) : fmt::format("{:#.3g}", seconds);
   text.erase(text.find_last_not_of('.') + 1);
   return text + " s";
 }
@@ -605,6 +606,12 @@ Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std
   Drawn drawn;
   if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, terminals(figure), work.path())) {
     drawn.complaint = *complaint;
+    return drawn;
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(work.path() / "figure.svg", error) ||
+      !std::filesystem::exists(work.path() / "figure.png", error)) {
+    drawn.complaint = "it drew nothing";
     return drawn;
   }
   drawn.svg = with_fallback_fonts(read_text(work.path() / "figure.svg"));

@@ -39,12 +39,21 @@ std::string gnuplot_string(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     const bool is_control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
-    result += letter == '\'' ? "''" : std::string(1, is_control ? ' ' : letter);
+    result += letter == '\'' ? "’" : std::string(1, is_control ? ' ' : letter);
   }
   return result + "'";
 }
 
 namespace {
+
+/// A path as a string of gnuplot's language. It begins with a slash, and there a doubled quote stands for one.
+std::string quoted_path(const fs::path& path) {
+  std::string result = "'";
+  for (const char letter : path.string()) {
+    result += letter == '\'' ? "''" : std::string(1, letter);
+  }
+  return result + "'";
+}
 
 /// The files that the child finds open.
 class FileActions {
@@ -85,7 +94,7 @@ std::string first_complaint(const std::string& text) {
 std::optional<std::string> run_gnuplot(const fs::path& gnuplot, const std::string& script, const fs::path& folder) {
   const std::string script_path = (folder / "script.gnuplot").string();
   const std::string complaints_path = (folder / "complaints.txt").string();
-  write_atomically(script_path, fmt::format("cd {}\n{}", gnuplot_string(folder.string()), script));
+  write_atomically(script_path, fmt::format("cd {}\n{}", quoted_path(folder), script));
 
   FileActions actions;
   actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);

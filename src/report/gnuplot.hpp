@@ -12,8 +12,8 @@ namespace ridgeline::report {
 /// The first executable of this name in the folders of PATH.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
-/// The text as a string of gnuplot's language, quotes included: nothing in it is expanded or run, and line breaks and
-/// other control characters become spaces.
+/// The text to show as a string of gnuplot's language, quotes included: nothing in it is expanded or run. Apostrophes
+/// become typographic ones (gnuplot cannot read a string that begins with its own quote), control characters spaces.
 std::string gnuplot_string(std::string_view text);
 
 /// Runs a script with `folder` as working folder, where its data lies, where its output goes, and where the script and

@@ -66,7 +66,7 @@ std::string short_number(double value) {
   if (std::isinf(value)) {
     return value > 0 ? "∞" : "−∞";
   }
-  if (std::abs(value) >= 1000 && std::abs(value) < 1e6) {
+  if (std::abs(value) >= 99.95 && std::abs(value) < 1e6) {
     return fmt::format("{:.0f}", value);
   }
   std::string text = value == 0 ? "0" : fmt::format("{:#.3g}", value);

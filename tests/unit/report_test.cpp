@@ -1,0 +1,337 @@
+#include "report/report.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "io/history.hpp"
+#include "io/results.hpp"
+#include "report/curve.hpp"
+#include "report/figures.hpp"
+#include "report/gnuplot.hpp"
+#include "report/html.hpp"
+#include "report/time_tree.hpp"
+#include "unit/files_support.hpp"
+
+namespace ridgeline {
+namespace {
+
+using test::content_of;
+using test::expect_contains;
+using test::file_error;
+using test::put;
+using test::TemporaryFolder;
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Sets an environment variable while it lives.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    const char* former = std::getenv(name);
+    former_ = former != nullptr ? former : "";
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { ::setenv(name_, former_.c_str(), 1); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string former_;
+};
+
+ResultSet<double> sine_set(const std::string& name, std::int64_t samples, std::int64_t tokens) {
+  ResultSet<double> set;
+  set.name = name;
+  set.samples = samples;
+  set.tokens = tokens;
+  set.channels = 2;
+  set.targets = 1;
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const double x = -6 + 0.1 * static_cast<double>(token);
+      const double y = std::sin(x - static_cast<double>(sample));
+      set.shown.push_back(token % 30 == 0 ? 1 : 0);
+      set.inputs.insert(set.inputs.end(), {x, token % 30 == 0 ? y : 0});
+      set.truth.push_back(y);
+      set.predictions.push_back(0.9 * y);
+      set.untrained_predictions.push_back(0.1);
+    }
+  }
+  set.trained = {0.01, 0.011, 0.009, 0.1};
+  set.untrained = {0.5, 0.51, 0.49, 1};
+  return set;
+}
+
+Results<double> sine_results() {
+  Results<double> results;
+  results.sets = {sine_set("train", 8, 120), sine_set("ood <x> & 'y'", 2, 1)};
+  results.time = {{"train", 10, 5}, {"train/forward", 4, 5}, {"evaluation", 1, 1}};
+  results.facts = {{"task", "sine"}, {"host", "<script>alert(1)</script>"}};
+  return results;
+}
+
+void write_run(const std::filesystem::path& folder) {
+  History history;
+  history.sets = {"train", "ood <x> & 'y'"};
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    const std::optional<double> mse = epoch == 2 ? std::nullopt : std::optional<double>(2.0 / epoch);
+    history.rows.push_back({epoch, 10 * epoch, 1.0 / epoch, 1e-4, 1, 1000, {mse, mse}});
+  }
+  history.write(folder / "history.csv");
+  write_results(folder / "results.h5", sine_results());
+  put(folder / "deck.ini", "[run]\nseed = 1  # <b>&\n");
+}
+
+/// A folder to stand alone on PATH, with a program called gnuplot that runs these shell commands.
+void write_gnuplot(const std::filesystem::path& folder, const std::string& commands) {
+  put(folder / "gnuplot", "#!/bin/sh\n" + commands + "\n");
+  std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
+}
+
+TEST(Report, DrawsEveryPicture) {
+  if (!report::find_program("gnuplot")) {
+    GTEST_SKIP() << "gnuplot is not installed";
+  }
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  const Report report = draw_report(folder.path());
+  EXPECT_EQ(report.without_pictures, "");
+  EXPECT_EQ(report.html, folder / "report.html");
+  EXPECT_EQ(report.figures.size(), 10U);
+  for (const char* name : {"loss", "metrics", "time", "predictions_train", "predictions_ood__x_____y_"}) {
+    const std::filesystem::path svg = folder / "figures" / (std::string(name) + ".svg");
+    const std::filesystem::path png = folder / "figures" / (std::string(name) + ".png");
+    expect_contains(content_of(svg), "</svg>");
+    EXPECT_EQ(content_of(png).substr(0, 4), "\x89PNG") << png;
+  }
+  const std::string html = content_of(report.html);
+  expect_contains(html, "data:image/svg+xml;base64,");
+  expect_contains(html, "seed = 1  # &lt;b&gt;&amp;");
+  expect_contains(html, "&lt;script&gt;");
+  expect_contains(html, "ood &lt;x&gt; &amp; &#39;y&#39;");
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("http://"), std::string::npos);
+  EXPECT_EQ(html.find("https://"), std::string::npos);
+}
+
+TEST(Report, IsTheSameWhenDrawnAgain) {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  const std::string first = content_of(draw_report(folder.path()).html);
+  EXPECT_EQ(content_of(draw_report(folder.path()).html), first);
+}
+
+TEST(Report, IsWrittenWithoutGnuplot) {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  const Environment path("PATH", (folder / "none").string());
+  const Report report = draw_report(folder.path());
+  expect_contains(report.without_pictures, "pictures need gnuplot");
+  EXPECT_TRUE(report.figures.empty());
+  EXPECT_FALSE(std::filesystem::exists(folder / "figures"));
+  const std::string html = content_of(report.html);
+  expect_contains(html, "pictures need gnuplot");
+  expect_contains(html, "0.0100");
+  EXPECT_EQ(html.find("<img"), std::string::npos);
+}
+
+TEST(Report, SaysWhatGnuplotSaid) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::create_directory(folder / "bin");
+  write_run(folder / "run");
+  write_gnuplot(folder / "bin", "echo '\"script\", line 7: unknown terminal' >&2; exit 1");
+  const Environment path("PATH", (folder / "bin").string());
+  const Report report = draw_report(folder / "run");
+  expect_contains(report.without_pictures, "could not draw");
+  expect_contains(report.without_pictures, "line 7: unknown terminal");
+  expect_contains(content_of(report.html), "line 7: unknown terminal");
+}
+
+TEST(Report, SurvivesAGnuplotThatDrawsNothingOrDies) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::create_directory(folder / "bin");
+  write_run(folder / "run");
+  const Environment path("PATH", (folder / "bin").string());
+  write_gnuplot(folder / "bin", "exit 0");
+  expect_contains(draw_report(folder / "run").without_pictures, "drew nothing");
+  write_gnuplot(folder / "bin", "kill -9 $$");
+  expect_contains(draw_report(folder / "run").without_pictures, "signal 9");
+}
+
+TEST(Report, DrawsWhatIsThere) {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  std::filesystem::remove(folder / "results.h5");
+  std::filesystem::remove(folder / "deck.ini");
+  EXPECT_NO_THROW(draw_report(folder.path()));
+  write_run(folder.path());
+  std::filesystem::remove(folder / "history.csv");
+  EXPECT_NO_THROW(draw_report(folder.path()));
+}
+
+TEST(Report, RefusesWhatIsNoRun) {
+  const TemporaryFolder folder;
+  expect_contains(file_error([&] { draw_report(folder.path()); }), "holds no run");
+  expect_contains(file_error([&] { draw_report(folder / "none"); }), "is not a folder");
+  put(folder / "history.csv", "nonsense\n");
+  expect_contains(file_error([&] { draw_report(folder.path()); }), "history.csv, line 1");
+  std::filesystem::remove(folder / "history.csv");
+  put(folder / "results.h5", "nonsense");
+  expect_contains(file_error([&] { draw_report(folder.path()); }), "results.h5");
+  EXPECT_FALSE(std::filesystem::exists(folder / "report.html"));
+}
+
+TEST(Report, HoldsStrangeData) {
+  const TemporaryFolder folder;
+  Results<double> results;
+  results.sets = {sine_set("empty", 0, 10), sine_set("no tokens", 3, 0), sine_set("long", 1, 3000),
+                  sine_set("not finite", 3, 20), sine_set("no channel", 2, 20)};
+  ResultSet<double>& broken = results.sets[3];
+  std::fill(broken.predictions.begin(), broken.predictions.begin() + 20, not_a_number);
+  std::fill(broken.truth.begin() + 20, broken.truth.end(), not_a_number);
+  broken.inputs[1] = std::numeric_limits<double>::infinity();
+  broken.trained = {};
+  ResultSet<double>& without = results.sets[4];
+  without.channels = 0;
+  without.inputs.clear();
+  without.shown.clear();
+  without.untrained_predictions.clear();
+  without.target_names = {"'; system 'touch " + (folder / "run").string() + "'"};
+  write_results(folder / "results.h5", results);
+  const Report report = draw_report(folder.path());
+  if (report::find_program("gnuplot")) {
+    EXPECT_EQ(report.without_pictures, "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(ReportText, EscapesMarkup) {
+  EXPECT_EQ(report::escaped("<a href=\"x\">'&'</a>\r\n"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;\n");
+  EXPECT_EQ(report::escaped("größe"), "größe");
+  EXPECT_EQ(report::escaped("\xff\x01"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(ReportText, EncodesBase64) {
+  EXPECT_EQ(report::base64(""), "");
+  EXPECT_EQ(report::base64("M"), "TQ==");
+  EXPECT_EQ(report::base64("Ma"), "TWE=");
+  EXPECT_EQ(report::base64("Man"), "TWFu");
+  EXPECT_EQ(report::base64("\xff\xff\xfe"), "///+");
+}
+
+TEST(ReportText, ShortensNumbers) {
+  EXPECT_EQ(report::short_number(0.07812), "0.0781");
+  EXPECT_EQ(report::short_number(1), "1.00");
+  EXPECT_EQ(report::short_number(0), "0");
+  EXPECT_EQ(report::short_number(123.4), "123");
+  EXPECT_EQ(report::short_number(12345.6), "12346");
+  EXPECT_EQ(report::short_number(1.2e-7), "1.20&thinsp;×&thinsp;10<sup>-7</sup>");
+  EXPECT_EQ(report::short_number(not_a_number), "–");
+  EXPECT_EQ(report::short_number(-std::numeric_limits<double>::infinity()), "−∞");
+}
+
+TEST(ReportText, TellsDurations) {
+  EXPECT_EQ(report::duration(0.0123), "0.0123 s");
+  EXPECT_EQ(report::duration(59.96), "60.0 s");
+  EXPECT_EQ(report::duration(185), "3 min 05 s");
+  EXPECT_EQ(report::duration(7620), "2 h 07 min");
+  EXPECT_EQ(report::duration(not_a_number), "–");
+}
+
+TEST(ReportText, QuotesForGnuplot) {
+  EXPECT_EQ(report::gnuplot_string("it's `ls` $(x)\n\"y\""), "'it’s `ls` $(x) \"y\"'");
+}
+
+TEST(ReportFigures, HaveDifferentNames) {
+  EXPECT_EQ(report::prediction_names({"train", "a b", "a_b", "../x", "größe"}),
+            (std::vector<std::string>{"predictions_train", "predictions_a_b", "predictions_a_b_2", "predictions_.._x",
+                                      "predictions_gr____e"}));
+  EXPECT_LT(report::prediction_names({std::string(300, 'x')})[0].size(), 150U);
+}
+
+TEST(ReportFigures, LeaveOutWhatALogarithmicAxisCannotShow) {
+  History history;
+  history.sets = {"train"};
+  history.rows = {{1, 1, not_a_number, 0, 0, 0, {0.0}}, {2, 2, -1, 0, 0, 0, {std::nullopt}}};
+  EXPECT_EQ(report::loss_figure(history).script, "");
+  EXPECT_EQ(report::metrics_figure({{"train", {}, {}}}).script, "");
+  EXPECT_EQ(report::time_figure({}).script, "");
+  history.rows.push_back({3, 3, 0.5, 0, 0, 0, {std::nullopt}});
+  EXPECT_EQ(report::loss_figure(history).data.size(), 1U);
+}
+
+TEST(ReportCurve, IsThinnedToItsExtremes) {
+  std::vector<report::Point> curve;
+  for (int index = 0; index < 10000; ++index) {
+    curve.push_back({static_cast<double>(index), index == 5432 ? 9.0 : std::sin(index)});
+  }
+  const std::vector<report::Point> thin = report::thinned(curve, 800);
+  EXPECT_LE(thin.size(), 800U);
+  EXPECT_TRUE(std::any_of(thin.begin(), thin.end(), [](const report::Point& point) { return point.y == 9.0; }));
+  EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end(),
+                             [](const report::Point& left, const report::Point& right) { return left.x < right.x; }));
+  EXPECT_EQ(report::thinned(thin, 800).size(), thin.size());
+}
+
+TEST(ReportCurve, BreaksWhereItIsNotFinite) {
+  EXPECT_EQ(report::columns({{0, 1}, {1, not_a_number}, {2, 3}}), "0 1\n\n2 3\n");
+  EXPECT_FALSE(report::has_finite({{0, not_a_number}}));
+}
+
+TEST(ReportCurve, HasARangeThatCanBeDrawn) {
+  report::Range range;
+  EXPECT_GT(range.padded(0.1).length(), 0);
+  range.include(not_a_number);
+  EXPECT_TRUE(range.is_empty);
+  range.include(1e12);
+  EXPECT_GT(range.padded(0.1).length(), 1e6);
+  range.include(2e12);
+  EXPECT_DOUBLE_EQ(range.padded(0.1).low, 0.9e12);
+}
+
+TEST(TimeTree, SharesOutTheWhole) {
+  const std::vector<report::TimeNode> nodes = report::time_tree({{"train", 10, 2},
+                                                                 {"train/forward/block 0/attention", 3, 4},
+                                                                 {"data", 2, 1},
+                                                                 {"train/forward/block 0/ffn", 1, 4},
+                                                                 {"train/backward", 5, 2}});
+  ASSERT_EQ(nodes.size(), 8U);
+  const std::vector<std::string> paths{"train",
+                                       "train/forward",
+                                       "train/forward/block 0",
+                                       "train/forward/block 0/attention",
+                                       "train/forward/block 0/ffn",
+                                       "train/backward",
+                                       "train (rest)",
+                                       "data"};
+  const std::vector<double> seconds{10, 4, 4, 3, 1, 5, 1, 2};
+  double leaves = 0;
+  for (std::size_t index = 0; index < nodes.size(); ++index) {
+    EXPECT_EQ(nodes[index].path, paths[index]);
+    EXPECT_DOUBLE_EQ(nodes[index].seconds, seconds[index]);
+    EXPECT_DOUBLE_EQ(nodes[index].share, seconds[index] / 12);
+    leaves += nodes[index].is_leaf ? nodes[index].share : 0;
+  }
+  EXPECT_DOUBLE_EQ(leaves, 1);
+  EXPECT_EQ(nodes[3].depth, 3);
+  EXPECT_EQ(nodes[3].label, "attention");
+}
+
+TEST(TimeTree, TakesWhatClocksGive) {
+  EXPECT_TRUE(report::time_tree({}).empty());
+  const std::vector<report::TimeNode> nodes =
+      report::time_tree({{"a", 1, 1}, {"a/b", 1.01, 1}, {"c", -1, 1}, {"/", 1, 1}});
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_DOUBLE_EQ(nodes[0].seconds, 1.01);
+  EXPECT_DOUBLE_EQ(nodes[2].seconds, 0);
+  EXPECT_EQ(report::time_tree({{"a", 0, 1}})[0].share, 0);
+}
+
+}  // namespace
+}  // namespace ridgeline
