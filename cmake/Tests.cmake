@@ -4,8 +4,10 @@
 
 include(GoogleTest)
 
-# What test programs and the reference check share.
-add_library(ridgeline_test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/subject.cpp)
+# What the test programs and the reference check share.
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+add_library(ridgeline_test_support STATIC ${support_sources})
+target_include_directories(ridgeline_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(ridgeline_test_support PUBLIC Ridgeline::ridgeline PRIVATE ridgeline_options)
 
 # ridgeline_test_program(NAME FOLDER): build/NAME/bin/NAME from tests/FOLDER/*.cpp and the common tests/main.cpp.
@@ -15,8 +17,7 @@ function(ridgeline_test_program name folder)
     return()
   endif()
   add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${sources})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ridgeline_test_support Ridgeline::ridgeline ridgeline_options GTest::gtest)
+  target_link_libraries(${name} PRIVATE ridgeline_test_support ridgeline_options GTest::gtest)
   target_compile_definitions(
     ${name} PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RIDGELINE_BINARY_DIR="${PROJECT_BINARY_DIR}"
                     RIDGELINE_PROGRAM="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ridgeline")
@@ -56,7 +57,7 @@ endif()
 file(GLOB_RECURSE reference_check_sources CONFIGURE_DEPENDS tests/reference_check/*.cpp)
 if(reference_check_sources)
   add_executable(reference_check ${reference_check_sources})
-  target_link_libraries(reference_check PRIVATE ridgeline_test_support Ridgeline::ridgeline ridgeline_options)
+  target_link_libraries(reference_check PRIVATE ridgeline_test_support ridgeline_options)
   target_compile_definitions(reference_check PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
   add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
