@@ -40,7 +40,10 @@ OptionSet train_options() {
                  "the learning rate over the run: as it is, down to 0, or up for 30 % of the run and down");
   options.integer("batch", 8, "samples a step; the last of an epoch may have fewer").at_least(1);
   options.integer("epochs", 100, "times that every sample is used").at_least(0).at_most(1e9);
-  options.integer("steps", 0, "steps of the run; where given, `epochs` does not count").at_least(0).at_most(1e15).optional();
+  options.integer("steps", 0, "steps of the run; where given, `epochs` does not count")
+      .at_least(0)
+      .at_most(1e15)
+      .optional();
   options.integer("eval_every", 10, "epochs between evaluations of all sets; 0 never, the last epoch always")
       .at_least(0);
   options.choice("loss", "all", {"all", "hidden"}, "tokens that the loss is over: all, or those not shown");

@@ -55,8 +55,8 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
     const std::vector<Shape> more = shapes_of(set.task->samples(), batch, set.task->tokens());
     shapes.insert(shapes.end(), more.begin(), more.end());
     need.data += DataSet<Scalar>::bytes(*set.task);
-    largest = std::max(largest,
-                       static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar));
+    largest = std::max(
+        largest, static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar));
   }
   need.activations = static_cast<double>(model.bytes_for(shapes));
   need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch);
@@ -87,8 +87,8 @@ Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment)
     all.push_back(&sets_.back());
   }
   evaluator_ = std::make_unique<Evaluator<Scalar>>(all, evaluation_rows(experiment));
-  trainer_ = std::make_unique<Trainer<Scalar>>(model_, sets_.front(), *experiment.sets.front().task,
-                                               experiment.training);
+  trainer_ =
+      std::make_unique<Trainer<Scalar>>(model_, sets_.front(), *experiment.sets.front().task, experiment.training);
   std::vector<Shape> shapes = trainer_->shapes();
   for (const DataSet<Scalar>* set : all)
     for (const Shape& shape : evaluator_->shapes(*set)) shapes.push_back(shape);

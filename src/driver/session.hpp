@@ -35,6 +35,7 @@ class Session {
 
   Model<Scalar>& model() { return model_; }
   Trainer<Scalar>& trainer() { return *trainer_; }
+  const Trainer<Scalar>& trainer() const { return *trainer_; }
 
   /// Every set's figures with the parameters as they are, train first.
   std::vector<Metrics> evaluate();

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/region.hpp"
 #include "io/hdf5.hpp"
 #include "io/metrics.hpp"
 
@@ -38,14 +39,6 @@ struct ResultSet {
   std::vector<std::uint8_t> shown;            // may be empty: nothing is shown
   Metrics trained;
   Metrics untrained;
-};
-
-/// Time spent in a region. Names are paths, "train/forward/block 0/attention"; a region's seconds include those of the
-/// regions below it. A parent need not be listed.
-struct RegionTime {
-  std::string name;
-  double seconds = 0;
-  std::int64_t calls = 0;
 };
 
 /// What was run, for the report's head: "title", "task", "model", "parameters", "precision", "backend", "threads",

@@ -49,6 +49,7 @@ class Trainer {
   std::int64_t last_tokens() const { return last_tokens_; }
 
   Adam<Scalar>& optimiser() { return adam_; }
+  const Adam<Scalar>& optimiser() const { return adam_; }
   /// Continues after this many steps, as a checkpoint says.
   void continue_from(std::int64_t steps) { steps_taken_ = steps; }
 

@@ -1,0 +1,123 @@
+// The commands that only look: check, layers, describe, report.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/describe.hpp"
+#include "config/text.hpp"
+#include "driver/commands.hpp"
+#include "driver/session.hpp"
+#include "report/report.hpp"
+
+namespace ridgeline {
+namespace {
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, units[unit]);
+}
+
+template <class Scalar>
+void print_check(const Experiment& experiment) {
+  Model<Scalar> model(experiment.model);
+  const MemoryNeed need = memory_need(experiment, model);
+  const Shape shape{experiment.training.batch, experiment.sets.front().task->tokens()};
+  fmt::print("{:<24}{:>14}{:>18}{:>18}\n", "layer", "parameters", "forward MFLOP", "backward MFLOP");
+  for (const LayerShare& share : model.layers(shape))
+    fmt::print("{:<24}{:>14}{:>18.4g}{:>18.4g}\n", share.name, share.parameters, share.operations.forward / 1e6,
+               share.operations.backward / 1e6);
+  const Operations all = model.operations(shape);
+  fmt::print("{:<24}{:>14}{:>18.4g}{:>18.4g}\n\n", "all", model.parameters().count(), all.forward / 1e6,
+             all.backward / 1e6);
+  fmt::print("a step         {} samples of {} tokens, {:.4g} GFLOP in products and solves\n", shape.batch, shape.tokens,
+             (all.forward + all.backward) / 1e9);
+  Model<Scalar> step(experiment.model);
+  fmt::print("               {} of activations and scratch\n",
+             bytes_text(static_cast<double>(step.bytes_for({shape}))));
+  fmt::print("the run        {} steps, {} epochs\n", experiment.training.steps, experiment.epochs);
+  fmt::print("sets           ");
+  for (std::size_t i = 0; i < experiment.sets.size(); ++i)
+    fmt::print("{}{} ({} x {})", i > 0 ? ", " : "", experiment.sets[i].name, experiment.sets[i].task->samples(),
+               experiment.sets[i].task->tokens());
+  fmt::print("\npeak memory    {}: parameters, gradients and moments {}, activations {}, data {}\n",
+             bytes_text(need.total()), bytes_text(need.parameters), bytes_text(need.activations),
+             bytes_text(need.data));
+}
+
+std::string section_text(const std::string& title, const OptionSet& options) {
+  return options.empty() ? "" : fmt::format("[{}]\n{}\n", title, describe_options(options));
+}
+
+}  // namespace
+
+OptionSet section_options(const std::string& section) {
+  if (section == "run") return run_options();
+  if (section == "model") return model_options();
+  if (section == "train") return train_options();
+  const std::size_t dot = section.find('.');
+  const std::string head = section.substr(0, dot), tail = dot == std::string::npos ? "" : section.substr(dot + 1);
+  if (head == "data") return data_options(tail);
+  if (head == "eval") return eval_options(tail.empty() ? "sine" : tail);
+  return Registry::instance().get(head, tail).options;
+}
+
+Exit check_command(const CommandLine& line) {
+  const Experiment experiment = read_experiment(line.deck, line.overrides);
+  start_kokkos(line.kokkos, line.threads.value_or(0));
+  {
+    if (experiment.single_precision)
+      print_check<float>(experiment);
+    else
+      print_check<double>(experiment);
+  }
+  Kokkos::finalize();
+  return Exit::done;
+}
+
+Exit layers_command(const CommandLine& line) {
+  const Registry& registry = Registry::instance();
+  const std::vector<std::string> kinds = registry.kinds();
+  if (!line.subject.empty() && std::find(kinds.begin(), kinds.end(), line.subject) == kinds.end())
+    throw Error(Exit::mistake, "there is no kind of layer named " + excerpt(line.subject) +
+                                   suggestion(line.subject, kinds, "the kinds are " + phrase(kinds, "and")));
+  for (const std::string& kind : kinds) {
+    if (!line.subject.empty() && kind != line.subject) continue;
+    for (const std::string& name : registry.names(kind)) {
+      const LayerEntry& entry = registry.get(kind, name);
+      fmt::print("{:<24}{:<12}{}\n", kind + "/" + name, entry.origin, entry.summary);
+    }
+  }
+  return Exit::done;
+}
+
+Exit describe_command(const CommandLine& line) {
+  if (line.subject.empty() || line.subject == "deck") {
+    for (const char* section : {"run", "data.sine", "model", "train", "eval"})
+      fmt::print("{}", section_text(section == std::string("data.sine") ? "data]  [task = sine"
+                                    : section == std::string("eval")    ? "eval.NAME"
+                                                                        : section,
+                                    section_options(section)));
+    return Exit::done;
+  }
+  const std::size_t slash = line.subject.find('/');
+  if (slash == std::string::npos) {
+    fmt::print("{}", section_text(line.subject, section_options(line.subject)));
+    return Exit::done;
+  }
+  const LayerEntry& entry = Registry::instance().get(line.subject.substr(0, slash), line.subject.substr(slash + 1));
+  fmt::print("{}/{}: {} ({})\n", entry.kind, entry.name, entry.summary, entry.origin);
+  fmt::print("{}", entry.options.empty() ? "it has no options\n"
+                                         : "\n" + section_text(entry.kind + "." + entry.name, entry.options));
+  return Exit::done;
+}
+
+Exit report_command(const CommandLine& line) {
+  const Report drawn = draw_report(line.directory);
+  if (!drawn.without_pictures.empty()) fmt::print("{}\n", drawn.without_pictures);
+  fmt::print("report: {}\n", drawn.html.string());
+  return Exit::done;
+}
+
+}  // namespace ridgeline

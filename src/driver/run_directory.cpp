@@ -1,0 +1,30 @@
+#include "driver/run_directory.hpp"
+
+#include "config/error.hpp"
+#include "io/files.hpp"
+
+namespace ridgeline {
+namespace {
+
+constexpr const char* files_of_a_run[] = {
+    "deck.ini",   "log.txt",      "history.csv", "checkpoint.h5", "checkpoint.previous.h5",
+    "results.h5", "metrics.json", "report.html"};
+
+}  // namespace
+
+RunDirectory::RunDirectory(const std::string& named, const std::string& experiment, bool overwrite)
+    : path_(named.empty() ? std::filesystem::path("runs") / experiment : std::filesystem::path(named)) {
+  make_directory(path_);
+  for (const char* file : files_of_a_run) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path_ / file, ignored)) continue;
+    if (!overwrite)
+      throw Error(Exit::mistake, path_.string() + " holds a run already (" + file +
+                                     "); -o DIR takes another folder, --overwrite replaces that run.");
+    std::filesystem::remove(path_ / file, ignored);
+  }
+  std::error_code ignored;
+  if (overwrite) std::filesystem::remove_all(path_ / "figures", ignored);
+}
+
+}  // namespace ridgeline

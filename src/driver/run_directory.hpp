@@ -1,0 +1,30 @@
+// The folder of one run, and what is in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace ridgeline {
+
+class RunDirectory {
+ public:
+  /// No folder: nothing may be written.
+  RunDirectory() = default;
+
+  /// runs/NAME, or the folder that the user named. Throws Error(Exit::mistake) where it holds a run already and
+  /// `overwrite` is not given, Error(Exit::file) where it cannot be made. An overwritten run's files are removed.
+  RunDirectory(const std::string& named, const std::string& experiment, bool overwrite);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path deck() const { return path_ / "deck.ini"; }
+  std::filesystem::path log() const { return path_ / "log.txt"; }
+  std::filesystem::path history() const { return path_ / "history.csv"; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint.h5"; }
+  std::filesystem::path results() const { return path_ / "results.h5"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.json"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ridgeline
