@@ -4,6 +4,11 @@
 
 include(GoogleTest)
 
+set(test_threads 1)
+if(ridgeline_backend STREQUAL OpenMP)
+  set(test_threads 2)
+endif()
+
 # What the test programs and the reference check share.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
 add_library(ridgeline_test_support STATIC ${support_sources})
@@ -20,9 +25,9 @@ function(ridgeline_test_program name folder)
   target_link_libraries(${name} PRIVATE ridgeline_test_support ridgeline_options GTest::gtest)
   target_compile_definitions(
     ${name} PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RIDGELINE_BINARY_DIR="${PROJECT_BINARY_DIR}"
-                    RIDGELINE_PROGRAM="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ridgeline")
-  ridgeline_discover(${name} ${folder} 2)
-  if(ridgeline_backend STREQUAL OpenMP AND NOT folder STREQUAL program)
+                    RIDGELINE_PROGRAM="$<TARGET_FILE:ridgeline_program>")
+  ridgeline_discover(${name} ${folder} ${test_threads})
+  if(test_threads EQUAL 2 AND NOT folder STREQUAL program)
     ridgeline_discover(${name} ${folder} 1)
   endif()
 endfunction()
@@ -33,7 +38,7 @@ endfunction()
 function(ridgeline_discover name label threads)
   set(labels ${label})
   set(suffix "")
-  if(threads EQUAL 1)
+  if(threads LESS test_threads)
     list(APPEND labels one_thread)
     set(suffix "/threads:1")
   endif()
@@ -61,8 +66,8 @@ if(reference_check_sources)
   target_compile_definitions(reference_check PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
   add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS 2
-                                            ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false")
+  set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS ${test_threads}
+                                            ENVIRONMENT "OMP_NUM_THREADS=${test_threads};OMP_PROC_BIND=false")
 endif()
 
 add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
