@@ -123,7 +123,9 @@ class BlockAlone final : public Standalone<Scalar> {
 template <class Scalar>
 class WholeModel final : public Subject<Scalar> {
  public:
-  explicit WholeModel(const ModelPlan& plan) : Subject<Scalar>(plan.inputs, plan.targets), model_(plan) {}
+  explicit WholeModel(const ModelPlan& plan) : Subject<Scalar>(plan.inputs, plan.targets), model_(plan) {
+    model_.allocate();
+  }
 
   Parameters<Scalar>& parameters() override { return model_.parameters(); }
   void prepare(const std::vector<Shape>& shapes) override { model_.prepare(shapes); }
