@@ -44,7 +44,7 @@ fs::path temporary_beside(const fs::path& path) {
 fs::path resolved(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_symlink(path, ignored)) {
-    const fs::path target = fs::canonical(path, ignored);
+    fs::path target = fs::canonical(path, ignored);
     if (!ignored) {
       return target;
     }

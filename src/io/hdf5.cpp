@@ -126,10 +126,10 @@ Handle string_type() {
 
 Handle make_space(const Shape& shape) {
   if (shape.empty()) {
-    return Handle(H5Screate(H5S_SCALAR), H5Sclose);
+    return {H5Screate(H5S_SCALAR), H5Sclose};
   }
   std::vector<hsize_t> extents(shape.begin(), shape.end());
-  return Handle(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);
+  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose};
 }
 
 /// Makes the parents of what is created, with names in UTF-8.
@@ -306,7 +306,7 @@ herr_t keep_attribute_name(hid_t /*object*/, const char* name, const H5A_info_t*
 }
 
 Handle open_object(hid_t file, const std::string& name) {
-  return Handle(H5Oopen(file, absolute(name).c_str(), H5P_DEFAULT), H5Oclose);
+  return {H5Oopen(file, absolute(name).c_str(), H5P_DEFAULT), H5Oclose};
 }
 
 /// Creates an attribute of this type and shape, in place of one that is there, and writes it.
@@ -314,7 +314,7 @@ void put_attribute(const File& file, hid_t handle, const std::string& object, co
                    hid_t stored, hid_t memory, const Shape& shape, const void* data) {
   const Handle owner = open_object(handle, object);
   if (!owner.ok()) {
-    fail(file.path(), fmt::format("cannot write attribute \"{}\": there is no \"{}\"", attribute, absolute(object)));
+    fail(file.path(), fmt::format(R"(cannot write attribute "{}": there is no "{}")", attribute, absolute(object)));
   }
   if (H5Aexists(owner.get(), attribute.c_str()) > 0) {
     H5Adelete(owner.get(), attribute.c_str());
@@ -325,13 +325,14 @@ void put_attribute(const File& file, hid_t handle, const std::string& object, co
   const Handle created(H5Acreate2(owner.get(), attribute.c_str(), stored, space.get(), properties.get(), H5P_DEFAULT),
                        H5Aclose);
   if (!created.ok() || (element_count(shape) > 0 && H5Awrite(created.get(), memory, data) < 0)) {
-    fail(file.path(), fmt::format("cannot write attribute \"{}\" of \"{}\": {}", attribute, absolute(object),
+    fail(file.path(), fmt::format(R"(cannot write attribute "{}" of "{}": {})", attribute, absolute(object),
                                   last_reason("HDF5 refused it")));
   }
 }
 
 std::vector<const char*> pointers_to(const std::vector<std::string>& values) {
   std::vector<const char*> pointers;
+  pointers.reserve(values.size());
   for (const std::string& value : values) {
     pointers.push_back(value.c_str());
   }
@@ -446,7 +447,7 @@ File File::open(const std::filesystem::path& path) {
     throw Error(Exit::file, fmt::format("cannot read {}: {}.", path.string(),
                                         last_reason("it is not an HDF5 file, or it is damaged or cut short")));
   }
-  return File(path, handle, bytes, false);
+  return {path, handle, bytes, false};
 }
 
 File File::create(const std::filesystem::path& path, std::int64_t user_block) {
@@ -465,7 +466,7 @@ File File::create(const std::filesystem::path& path, std::int64_t user_block) {
   if (handle < 0) {
     throw Error(Exit::file, fmt::format("cannot write {}: {}.", path.string(), last_reason("HDF5 cannot create it")));
   }
-  return File(path, handle, std::numeric_limits<std::uintmax_t>::max() / 4096, true);
+  return {path, handle, std::numeric_limits<std::uintmax_t>::max() / 4096, true};
 }
 
 void File::put_on_disk(const AtomicOptions& options) const {
@@ -559,9 +560,9 @@ void collect_datasets(const File& file, const std::string& group, const std::str
     fail(file.path(), fmt::format("groups below \"{}\" are nested more than {} deep", absolute(group), deepest));
   }
   for (const std::string& member : file.members(group)) {
-    const std::string path = group + "/" + member;
+    const std::string path = fmt::format("{}/{}", group, member);
     if (file.is_group(path)) {
-      collect_datasets(file, path, prefix + member + "/", depth + 1, names);
+      collect_datasets(file, path, fmt::format("{}{}/", prefix, member), depth + 1, names);
     } else if (file.is_dataset(path)) {
       names.push_back(prefix + member);
     }
@@ -758,13 +759,13 @@ std::map<std::string, Value> File::attributes(const std::string& object) const {
 
 Value File::attribute(const std::string& object, const std::string& attribute) const {
   if (!has_attribute(object, attribute)) {
-    fail(path_, fmt::format("there is no attribute \"{}\" of \"{}\"", attribute, absolute(object)));
+    fail(path_, fmt::format(R"(there is no attribute "{}" of "{}")", attribute, absolute(object)));
   }
   const Handle owner = open_object(handle_, object);
   const Handle opened(H5Aopen(owner.get(), attribute.c_str(), H5P_DEFAULT), H5Aclose);
   std::optional<Value> value = opened.ok() ? attribute_value(opened.get(), bytes_ + room_to_spare) : std::nullopt;
   if (!value) {
-    fail(path_, fmt::format("attribute \"{}\" of \"{}\" cannot be read", attribute, absolute(object)));
+    fail(path_, fmt::format(R"(attribute "{}" of "{}" cannot be read)", attribute, absolute(object)));
   }
   return std::move(*value);
 }
@@ -792,31 +793,31 @@ void File::write_attribute(const std::string& object, const std::string& attribu
   }
 }
 
-std::string File::attribute_string(const std::string& object, const std::string& name) const {
-  const Value value = attribute(object, name);
+std::string File::attribute_string(const std::string& object, const std::string& attribute_name) const {
+  const Value value = attribute(object, attribute_name);
   if (const auto* text = std::get_if<std::string>(&value)) {
     return *text;
   }
-  fail(path_, fmt::format("attribute \"{}\" of \"{}\" is not a string", name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a string)", attribute_name, absolute(object)));
 }
 
-std::int64_t File::attribute_integer(const std::string& object, const std::string& name) const {
-  const Value value = attribute(object, name);
+std::int64_t File::attribute_integer(const std::string& object, const std::string& attribute_name) const {
+  const Value value = attribute(object, attribute_name);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     return *integer;
   }
-  fail(path_, fmt::format("attribute \"{}\" of \"{}\" is not an integer", name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not an integer)", attribute_name, absolute(object)));
 }
 
-double File::attribute_number(const std::string& object, const std::string& name) const {
-  const Value value = attribute(object, name);
+double File::attribute_number(const std::string& object, const std::string& attribute_name) const {
+  const Value value = attribute(object, attribute_name);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     return static_cast<double>(*integer);
   }
   if (const auto* number = std::get_if<double>(&value)) {
     return *number;
   }
-  fail(path_, fmt::format("attribute \"{}\" of \"{}\" is not a number", name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a number)", attribute_name, absolute(object)));
 }
 
 void write_atomically(const std::filesystem::path& path, const std::function<void(File&)>& writer,
@@ -826,6 +827,7 @@ void write_atomically(const std::filesystem::path& path, const std::function<voi
   file.close(options);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define RIDGELINE_INSTANTIATE(T)                                                                    \
   template std::vector<T> File::read<T>(const std::string&) const;                                  \
   template std::vector<T> File::read<T>(const std::string&, const Shape&) const;                    \
@@ -840,5 +842,6 @@ RIDGELINE_INSTANTIATE(std::int32_t)
 RIDGELINE_INSTANTIATE(std::int64_t)
 RIDGELINE_INSTANTIATE(std::uint8_t)
 #undef RIDGELINE_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace ridgeline::hdf5

@@ -110,9 +110,9 @@ class File {
   void write_attribute(const std::string& object, const std::string& attribute, const Value& value);
 
   /// The attribute as this type; integers convert to double, other conversions throw.
-  std::string attribute_string(const std::string& object, const std::string& attribute) const;
-  std::int64_t attribute_integer(const std::string& object, const std::string& attribute) const;
-  double attribute_number(const std::string& object, const std::string& attribute) const;
+  std::string attribute_string(const std::string& object, const std::string& attribute_name) const;
+  std::int64_t attribute_integer(const std::string& object, const std::string& attribute_name) const;
+  double attribute_number(const std::string& object, const std::string& attribute_name) const;
 
  private:
   File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created);

@@ -70,7 +70,7 @@ std::vector<std::string> read_header(std::string_view line, const Place& place) 
   const bool begins_well = line.substr(0, fixed_header.size()) == fixed_header &&
                            (line.size() == fixed_header.size() || line[fixed_header.size()] == ',');
   if (!begins_well) {
-    place.fail(fmt::format("the header is \"{}\", and \"{},SET_mse,...\" is needed", excerpt(line), fixed_header));
+    place.fail(fmt::format(R"(the header is "{}", and "{},SET_mse,..." is needed)", excerpt(line), fixed_header));
   }
   std::vector<std::string> sets;
   for (std::size_t column = fixed_fields; column < columns.size(); ++column) {

@@ -121,7 +121,7 @@ void write_result_set(hdf5::File& file, const ResultSet<Scalar>& set) {
   if (!set.untrained_predictions.empty()) {
     file.write(set.name + "/untrained_predictions", set.untrained_predictions, target_shape);
   }
-  const std::size_t points = static_cast<std::size_t>(set.samples * set.tokens);
+  const auto points = static_cast<std::size_t>(set.samples * set.tokens);
   file.write(set.name + "/shown", set.shown.empty() ? std::vector<std::uint8_t>(points, 0) : set.shown,
              {set.samples, set.tokens});
   write_names(file, set.name + "/inputs", set.channel_names);
@@ -182,7 +182,7 @@ std::vector<std::string> read_set_names(const hdf5::File& file) {
   const hdf5::Value value = file.attribute("/", "sets");
   const auto* names = std::get_if<std::vector<std::string>>(&value);
   if (names == nullptr) {
-    fail(file, "attribute \"sets\" of \"/\" is not a list of names");
+    fail(file, R"(attribute "sets" of "/" is not a list of names)");
   }
   for (const std::string& name : *names) {
     if (const std::string why = why_not_a_set_name(name); !why.empty()) {

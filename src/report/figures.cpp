@@ -441,7 +441,7 @@ Figure metrics_figure(const std::vector<SetMetrics>& sets) {
   std::vector<Point> trained;
   std::string arrows;
   for (std::size_t index = 0; index < sets.size(); ++index) {
-    const double row = static_cast<double>(sets.size() - index);
+    const auto row = static_cast<double>(sets.size() - index);
     const SetMetrics& set = sets[index];
     labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(set.set)), row);
     if (can_be_logarithmic(set.untrained.mse)) {
@@ -535,7 +535,7 @@ Figure time_figure(const std::vector<TimeNode>& nodes) {
   std::string values;
   double longest = 0;
   for (std::size_t index = 0; index < bars.size(); ++index) {
-    const double row = static_cast<double>(bars.size() - index);
+    const auto row = static_cast<double>(bars.size() - index);
     data +=
         fmt::format("{:.8g} {} {}\n", bars[index].seconds, row, std::stoul(bars[index].colour.substr(1), nullptr, 16));
     labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(bars[index].label)), row);
