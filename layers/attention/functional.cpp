@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "layer/registry.hpp"
 
 namespace ridgeline {
@@ -49,10 +51,15 @@ class FunctionalAttention final : public Layer<Scalar> {
   Operations operations(const Shape& shape) const override { return order(shape).operations(shape); }
 
   std::string explain(const Signal::Content& content) const override {
-    return fmt::format(
-        "the ridge solve broke down in sample {}, head {} of the batch (smallest pivot {:.3g}, ridge {:g}); a larger "
-        "`ridge` makes it stable",
-        content.where / settings_.heads, content.where % settings_.heads, content.number, settings_.ridge);
+    const std::string where = fmt::format("sample {}, head {} of the batch", content.where / settings_.heads,
+                                          content.where % settings_.heads);
+    if (std::isnan(content.number))
+      return fmt::format(
+          "the ridge solve of {} was given values that are not finite (smallest pivot nan); a smaller "
+          "`learning_rate` or a `gradient_clip` may help",
+          where);
+    return fmt::format("the ridge solve broke down in {} (smallest pivot {:.3g}); a larger `ridge` than {:g} may help",
+                       where, content.number, settings_.ridge);
   }
 
  private:

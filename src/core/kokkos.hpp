@@ -34,4 +34,16 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
   Kokkos::initialize(count, arguments.data());
 }
 
+/// Kokkos from here to the end of a scope: what holds views lives inside it.
+class KokkosScope {
+ public:
+  /// As start_kokkos.
+  explicit KokkosScope(const std::vector<std::string>& options = {}, int threads = 0) {
+    start_kokkos(options, threads);
+  }
+  ~KokkosScope() { Kokkos::finalize(); }
+  KokkosScope(const KokkosScope&) = delete;
+  KokkosScope& operator=(const KokkosScope&) = delete;
+};
+
 }  // namespace ridgeline

@@ -6,6 +6,11 @@
 #include "core/kokkos.hpp"
 
 namespace ridgeline {
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 namespace {
 
 struct Node {
@@ -30,18 +35,22 @@ Node* enter(const std::string& name) {
   return node;
 }
 
+bool is_open(const Node& node) {
+  for (const Node* open = current; open != nullptr; open = open->parent)
+    if (open == &node) return true;
+  return false;
+}
+
 void list(const Node& node, const std::string& prefix, std::vector<RegionTime>& times) {
   for (const auto& child : node.children) {
-    times.push_back({prefix + child->name, child->seconds, child->calls});
+    const bool open = is_open(*child);
+    times.push_back({prefix + child->name, child->seconds + (open ? wall_time() - child->opened : 0),
+                     child->calls + (open ? 1 : 0)});
     list(*child, prefix + child->name + "/", times);
   }
 }
 
 }  // namespace
-
-double wall_time() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Region::Region(const std::string& name) {
   current = enter(name);

@@ -24,7 +24,8 @@ class Region {
   Region& operator=(const Region&) = delete;
 };
 
-/// Every region visited so far, parents before their children, in the order of first visits.
+/// Every region visited so far, parents before their children, in the order of first visits; an open one as far as it
+/// has come.
 std::vector<RegionTime> region_times();
 
 /// Forgets all times; no region may be open.

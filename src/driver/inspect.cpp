@@ -65,14 +65,11 @@ OptionSet section_options(const std::string& section) {
 
 Exit check_command(const CommandLine& line) {
   const Experiment experiment = read_experiment(line.deck, line.overrides);
-  start_kokkos(line.kokkos, line.threads.value_or(0));
-  {
-    if (experiment.single_precision)
-      print_check<float>(experiment);
-    else
-      print_check<double>(experiment);
-  }
-  Kokkos::finalize();
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
+  if (experiment.single_precision)
+    print_check<float>(experiment);
+  else
+    print_check<double>(experiment);
   return Exit::done;
 }
 

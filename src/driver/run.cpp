@@ -19,15 +19,6 @@
 namespace ridgeline {
 namespace {
 
-/// Kokkos from here to the end of a command.
-class KokkosScope {
- public:
-  explicit KokkosScope(const CommandLine& line) { start_kokkos(line.kokkos, line.threads.value_or(0)); }
-  ~KokkosScope() { Kokkos::finalize(); }
-  KokkosScope(const KokkosScope&) = delete;
-  KokkosScope& operator=(const KokkosScope&) = delete;
-};
-
 std::vector<SetMetrics> join_metrics(const Experiment& experiment, const std::vector<Metrics>& untrained,
                                      const std::vector<Metrics>& trained) {
   std::vector<SetMetrics> all;
@@ -65,20 +56,21 @@ class Run {
     training_began_ = wall_time();
     save();
     while (!session_.trainer().finished()) train_epoch();
+    trained_ = session_.evaluate(Session<Scalar>::As::trained);
   }
 
   /// From a checkpoint instead of training.
   void load(const std::filesystem::path& checkpoint) {
-    untrained_ = session_.evaluate(Session<Scalar>::As::untrained);
     read_parameters(checkpoint, session_.model().parameters());
+    trained_ = session_.evaluate(Session<Scalar>::As::trained);
+    session_.model().parameters().initialise(experiment_.seed);
+    untrained_ = session_.evaluate(Session<Scalar>::As::untrained);
   }
 
-  std::vector<SetMetrics> conclude() {
-    return join_metrics(experiment_, untrained_, session_.evaluate(Session<Scalar>::As::trained));
-  }
+  std::vector<SetMetrics> metrics() const { return join_metrics(experiment_, untrained_, trained_); }
 
-  void write_results(const std::vector<SetMetrics>& metrics, double began) {
-    write_metrics(directory_.metrics(), metrics);
+  void write_results(double began) const {
+    write_metrics(directory_.metrics(), metrics());
     hdf5::write_atomically(directory_.results(), [&](hdf5::File& file) {
       session_.write_sets(file);
       write_time(file, region_times());
@@ -95,7 +87,7 @@ class Run {
     double loss = 0;
     std::int64_t steps = 0, tokens = 0;
     do {
-      loss += trainer.step();
+      loss += take_step();
       ++steps;
       tokens += trainer.last_tokens();
       console_.progress(progress_text(loss / static_cast<double>(steps)));
@@ -115,6 +107,19 @@ class Run {
     history_.rows.push_back(row);
     save();
     console_.line(epoch_text(row, static_cast<double>(steps) / row.seconds));
+  }
+
+  /// A step that fails says what is left of the run.
+  double take_step() {
+    try {
+      return session_.trainer().step();
+    } catch (const Error& error) {
+      std::string sentence = error.what();
+      if (sentence.back() == '.') sentence.pop_back();
+      throw Error(error.status(),
+                  fmt::format("{}; {} holds the parameters after epoch {}.", sentence, directory_.checkpoint().string(),
+                              history_.rows.empty() ? 0 : history_.rows.back().epoch));
+    }
   }
 
   bool evaluates(std::int64_t epoch) const {
@@ -154,7 +159,7 @@ class Run {
   Console& console_;
   Session<Scalar> session_;
   History history_;
-  std::vector<Metrics> untrained_;
+  std::vector<Metrics> untrained_, trained_;
   double training_began_ = 0;
 };
 
@@ -179,9 +184,8 @@ void train_and_report(const Experiment& experiment, const RunDirectory& director
     const Region region("run");
     Run<Scalar> run(experiment, directory, console);
     run.train();
-    const std::vector<SetMetrics> metrics = run.conclude();
-    console.line(metrics_table(metrics));
-    run.write_results(metrics, began);
+    console.line(metrics_table(run.metrics()));
+    run.write_results(began);
   }
   report(directory, console);
 }
@@ -189,26 +193,26 @@ void train_and_report(const Experiment& experiment, const RunDirectory& director
 template <class Scalar>
 void evaluate_and_report(const Experiment& experiment, const CommandLine& line, Console& console) {
   const double began = wall_time();
-  std::unique_ptr<RunDirectory> directory;
-  if (!line.output.empty()) directory = std::make_unique<RunDirectory>(line.output, experiment.name, line.overwrite);
-  const RunDirectory nowhere = directory ? *directory : RunDirectory();
+  RunDirectory directory;
   {
     const Region region("eval");
-    Run<Scalar> run(experiment, nowhere, console);
+    Run<Scalar> run(experiment, directory, console);
     run.load(line.checkpoint);
-    if (directory) begin(experiment, *directory, console);
-    const std::vector<SetMetrics> metrics = run.conclude();
-    console.line(metrics_table(metrics));
-    if (directory) run.write_results(metrics, began);
+    if (!line.output.empty()) {
+      directory = RunDirectory(line.output, experiment.name, line.overwrite);
+      begin(experiment, directory, console);
+      run.write_results(began);
+    }
+    console.line(metrics_table(run.metrics()));
   }
-  if (directory) report(*directory, console);
+  if (!line.output.empty()) report(directory, console);
 }
 
 }  // namespace
 
 Exit run_command(const CommandLine& line) {
   const Experiment experiment = read_experiment(line.deck, line.overrides);
-  const KokkosScope kokkos(line);
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
   const RunDirectory directory(line.output, experiment.name, line.overwrite);
   begin(experiment, directory, console);
@@ -226,7 +230,7 @@ Exit run_command(const CommandLine& line) {
 
 Exit eval_command(const CommandLine& line) {
   const Experiment experiment = read_experiment(line.deck, line.overrides);
-  const KokkosScope kokkos(line);
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
   if (experiment.single_precision)
     evaluate_and_report<float>(experiment, line, console);
@@ -236,7 +240,7 @@ Exit eval_command(const CommandLine& line) {
 }
 
 void print_version(const CommandLine& line) {
-  const KokkosScope kokkos(line);
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   fmt::print("Ridgeline {}\n{}\n", version, machine_text());
 }
 

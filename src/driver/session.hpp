@@ -34,6 +34,7 @@ class Session {
   explicit Session(const Experiment& experiment);
 
   Model<Scalar>& model() { return model_; }
+  const Model<Scalar>& model() const { return model_; }
   Trainer<Scalar>& trainer() { return *trainer_; }
   const Trainer<Scalar>& trainer() const { return *trainer_; }
 
