@@ -32,10 +32,17 @@ function(ridgeline_test_program name folder)
   endif()
 endfunction()
 
+# ridgeline_environment(VARIABLE THREADS): the environment of a test that runs with that many threads. Not bound to cores,
+# so that two tests at once do not share one; passive, as threads that spin for each other on a busy machine take ten
+# times as long.
+function(ridgeline_environment variable threads)
+  set(${variable} "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive" PARENT_SCOPE)
+endfunction()
+
 # ridgeline_discover(NAME LABEL THREADS): registers each test of the program once, to run with that many threads.
-# PROCESSORS keeps `ctest -j` from running more threads than it was told; OMP_PROC_BIND=false keeps two of them off one
-# core.
+# PROCESSORS keeps `ctest -j` from running more threads at once than it was told.
 function(ridgeline_discover name label threads)
+  ridgeline_environment(environment ${threads})
   set(labels ${label})
   set(suffix "")
   if(threads LESS test_threads)
@@ -48,8 +55,7 @@ function(ridgeline_discover name label threads)
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT 120 PROCESSORS ${threads}
-               ENVIRONMENT "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false")
+    PROPERTIES LABELS "${labels}" TIMEOUT 120 PROCESSORS ${threads} ENVIRONMENT "${environment}")
 endfunction()
 
 ridgeline_test_program(unit_tests unit)
@@ -66,8 +72,9 @@ if(reference_check_sources)
   target_compile_definitions(reference_check PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
   add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ridgeline_environment(environment ${test_threads})
   set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS ${test_threads}
-                                            ENVIRONMENT "OMP_NUM_THREADS=${test_threads};OMP_PROC_BIND=false")
+                                            ENVIRONMENT "${environment}")
 endif()
 
 add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
