@@ -54,7 +54,14 @@ class Arena {
   }
 
   /// Begins a new layout over the same memory.
-  void restart() { kept_.used = passing_.used = 0; }
+  void restart() {
+    kept_.restart();
+    passing_.restart();
+  }
+
+  /// Whether all that was handed out since `restart` lies in memory: false while measuring, and for a layout larger
+  /// than those measured before `allocate`.
+  bool fits() const { return kept_.fits() && passing_.fits(); }
 
   /// Bytes that the largest layout so far needs.
   std::size_t bytes() const { return kept_.peak + passing_.peak; }
@@ -73,7 +80,8 @@ class Arena {
     Scalar* take(std::size_t count) {
       const std::size_t begin = used;
       used += (count * sizeof(Scalar) + alignment - 1) / alignment * alignment;
-      peak = std::max(peak, used);
+      layout = std::max(layout, used);
+      peak = std::max(peak, layout);
       return used <= storage.size() ? reinterpret_cast<Scalar*>(storage.data() + begin) : nullptr;
     }
 
@@ -82,9 +90,13 @@ class Arena {
       storage = Kokkos::View<char*, Memory>(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), peak);
     }
 
+    void restart() { used = layout = 0; }
+    bool fits() const { return layout <= storage.size(); }
+
     Kokkos::View<char*, Memory> storage;
     std::size_t used = 0;
-    std::size_t peak = 0;
+    std::size_t layout = 0;  // the most in use since `restart`
+    std::size_t peak = 0;    // of all layouts
   };
 
   Block kept_;

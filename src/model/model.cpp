@@ -69,8 +69,9 @@ std::size_t Model<Scalar>::bytes_for(const std::vector<Shape>& shapes) {
 template <class Scalar>
 void Model<Scalar>::lay_out(const Shape& shape) {
   if (shape == shape_) return;
+  shape_ = {};
   reserve(shape, arena_);
-  if (states_.front().data() == nullptr)
+  if (!arena_.fits())
     throw std::logic_error(
         fmt::format("a model was not prepared for {} samples of {} tokens", shape.batch, shape.tokens));
   shape_ = shape;
