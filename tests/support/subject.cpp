@@ -39,6 +39,7 @@ class Standalone : public Subject<Scalar> {
   void lay_out(const Shape& shape) {
     if (shape == shape_) return;
     arena_.restart();
+    shape_ = {};
     reserve(shape, arena_);
     shape_ = shape;
   }
