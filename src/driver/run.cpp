@@ -55,7 +55,7 @@ class Run {
                               experiment_.training.batch, Execution().concurrency()));
     training_began_ = wall_time();
     save();
-    while (!session_.trainer().finished()) train_epoch();
+    while (!session_.trainer().finished()) try_epoch();
     trained_ = session_.evaluate(Session<Scalar>::As::trained);
   }
 
@@ -80,6 +80,20 @@ class Run {
   }
 
  private:
+  /// An epoch that fails says what is left of the run.
+  void try_epoch() {
+    try {
+      train_epoch();
+    } catch (const Error& error) {
+      if (error.status() != Exit::numerical) throw;
+      std::string sentence = error.what();
+      if (sentence.back() == '.') sentence.pop_back();
+      throw Error(error.status(),
+                  fmt::format("{}; {} holds the parameters after epoch {}.", sentence, directory_.checkpoint().string(),
+                              history_.rows.empty() ? 0 : history_.rows.back().epoch));
+    }
+  }
+
   void train_epoch() {
     const Region region("epoch");
     Trainer<Scalar>& trainer = session_.trainer();
@@ -87,7 +101,7 @@ class Run {
     double loss = 0;
     std::int64_t steps = 0, tokens = 0;
     do {
-      loss += take_step();
+      loss += trainer.step();
       ++steps;
       tokens += trainer.last_tokens();
       console_.progress(progress_text(loss / static_cast<double>(steps)));
@@ -100,6 +114,7 @@ class Run {
     row.seconds = wall_time() - began;
     row.tokens_per_second = static_cast<double>(tokens) / row.seconds;
     row.set_mse.resize(history_.sets.size());
+    trainer.check_parameters();
     if (evaluates(row.epoch)) {
       const std::vector<Metrics> metrics = session_.evaluate();
       for (std::size_t i = 0; i < metrics.size(); ++i) row.set_mse[i] = metrics[i].mse;
@@ -107,19 +122,6 @@ class Run {
     history_.rows.push_back(row);
     save();
     console_.line(epoch_text(row, static_cast<double>(steps) / row.seconds));
-  }
-
-  /// A step that fails says what is left of the run.
-  double take_step() {
-    try {
-      return session_.trainer().step();
-    } catch (const Error& error) {
-      std::string sentence = error.what();
-      if (sentence.back() == '.') sentence.pop_back();
-      throw Error(error.status(),
-                  fmt::format("{}; {} holds the parameters after epoch {}.", sentence, directory_.checkpoint().string(),
-                              history_.rows.empty() ? 0 : history_.rows.back().epoch));
-    }
   }
 
   bool evaluates(std::int64_t epoch) const {
@@ -164,6 +166,7 @@ class Run {
 };
 
 void begin(const Experiment& experiment, const RunDirectory& directory, Console& console) {
+  directory.prepare();
   console.open_log(directory.log());
   console.log(fmt::format("Ridgeline {}\n{}", version, machine_text()));
   console.log("the resolved deck:\n" + experiment.resolved);
@@ -182,7 +185,8 @@ void train_and_report(const Experiment& experiment, const RunDirectory& director
   const double began = wall_time();
   {
     const Region region("run");
-    Run<Scalar> run(experiment, directory, console);
+    Run<Scalar> run(experiment, directory, console);  // what does not fit in memory fails before anything is written
+    begin(experiment, directory, console);
     run.train();
     console.line(metrics_table(run.metrics()));
     run.write_results(began);
@@ -194,12 +198,15 @@ template <class Scalar>
 void evaluate_and_report(const Experiment& experiment, const CommandLine& line, Console& console) {
   const double began = wall_time();
   RunDirectory directory;
+  if (!line.output.empty()) directory = RunDirectory(line.output, experiment.name, line.overwrite);
+  if (!line.output.empty() && directory.would_remove(line.checkpoint))
+    throw Error(Exit::mistake, line.checkpoint + " is the checkpoint to evaluate, and " + line.output +
+                                   " is to be overwritten; -o DIR takes another folder.");
   {
     const Region region("eval");
     Run<Scalar> run(experiment, directory, console);
     run.load(line.checkpoint);
     if (!line.output.empty()) {
-      directory = RunDirectory(line.output, experiment.name, line.overwrite);
       begin(experiment, directory, console);
       run.write_results(began);
     }
@@ -215,7 +222,6 @@ Exit run_command(const CommandLine& line) {
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
   const RunDirectory directory(line.output, experiment.name, line.overwrite);
-  begin(experiment, directory, console);
   try {
     if (experiment.single_precision)
       train_and_report<float>(experiment, directory, console);

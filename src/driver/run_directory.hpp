@@ -11,9 +11,15 @@ class RunDirectory {
   /// No folder: nothing may be written.
   RunDirectory() = default;
 
-  /// runs/NAME, or the folder that the user named. Throws Error(Exit::mistake) where it holds a run already and
-  /// `overwrite` is not given, Error(Exit::file) where it cannot be made. An overwritten run's files are removed.
+  /// runs/NAME, or the folder that the user named. Changes nothing yet. Throws Error(Exit::mistake) where it holds a
+  /// run already and `overwrite` is not given.
   RunDirectory(const std::string& named, const std::string& experiment, bool overwrite);
+
+  /// Makes the folder, and removes the files of the run that is overwritten. Throws Error(Exit::file).
+  void prepare() const;
+
+  /// Whether a file is one of those that prepare() removes.
+  bool would_remove(const std::filesystem::path& file) const;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path deck() const { return path_ / "deck.ini"; }

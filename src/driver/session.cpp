@@ -55,8 +55,10 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
     const std::vector<Shape> more = shapes_of(set.task->samples(), batch, set.task->tokens());
     shapes.insert(shapes.end(), more.begin(), more.end());
     need.data += DataSet<Scalar>::bytes(*set.task);
-    largest = std::max(
-        largest, static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar));
+    const double predictions =
+        static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar);
+    largest = std::max(largest, predictions);
+    need.results += DataSet<Scalar>::bytes(*set.task) + 4 * predictions;
   }
   need.activations = static_cast<double>(model.bytes_for(shapes));
   need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch);
@@ -66,12 +68,12 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
 void check_memory(const MemoryNeed& need) {
   if constexpr (!host_reads_memory) return;  // a device says so itself when its memory is full
   const double free = free_memory();
-  if (need.total() <= free) return;
+  if (need.total() + need.results <= free) return;
   throw Error(Exit::mistake,
               fmt::format("this run needs {:.3g} GiB of memory ({:.3g} for parameters, {:.3g} for activations, {:.3g} "
-                          "for data), and {:.3g} GiB are free; a smaller batch, model or grid needs less.",
-                          need.total() / 0x1p30, need.parameters / 0x1p30, need.activations / 0x1p30,
-                          need.data / 0x1p30, free / 0x1p30));
+                          "for data and results), and {:.3g} GiB are free; a smaller batch, model or grid needs less.",
+                          (need.total() + need.results) / 0x1p30, need.parameters / 0x1p30, need.activations / 0x1p30,
+                          (need.data + need.results) / 0x1p30, free / 0x1p30));
 }
 
 template <class Scalar>

@@ -12,11 +12,13 @@
 
 namespace ridgeline {
 
-/// How much device memory an experiment takes, in bytes.
+/// How much memory an experiment takes, in bytes.
 struct MemoryNeed {
   double parameters = 0;   ///< with gradients and the optimiser's moments
   double activations = 0;  ///< and scratch, of the largest step or evaluation
   double data = 0;         ///< all sets, a batch, and predictions
+  double results = 0;      ///< on the host, at the end: what results.h5 will hold, and predictions kept for it
+  /// Of the device, through Kokkos.
   double total() const { return parameters + activations + data; }
 };
 

@@ -1,8 +1,11 @@
 #include "train/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "config/error.hpp"
 #include "core/region.hpp"
@@ -98,8 +101,14 @@ Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set,
   const auto shown = Kokkos::create_mirror_view_and_copy(
       Kokkos::HostSpace(), Kokkos::subview(set.shown(), 0, Kokkos::ALL));  // as many in every sample
   const std::uint8_t* mask = host_pointer(shown);
-  return metrics_of(host_pointer(sums), set.samples(), double(tokens) * targets,
-                    double(std::count(mask, mask + tokens, std::uint8_t{1})) * targets);
+  const Metrics metrics = metrics_of(host_pointer(sums), set.samples(), double(tokens) * targets,
+                                     double(std::count(mask, mask + tokens, std::uint8_t{1})) * targets);
+  if (!std::isfinite(metrics.mse))
+    throw Error(Exit::numerical,
+                fmt::format("evaluation of the set {}: the mean squared error is {}; the data or the predictions are "
+                            "beyond {} precision.",
+                            set.name(), metrics.mse, std::is_same_v<Scalar, float> ? "single" : "double"));
+  return metrics;
 }
 
 template <class Scalar>

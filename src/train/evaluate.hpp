@@ -20,7 +20,7 @@ class Evaluator {
   /// The shapes that the model must be prepared for to evaluate a set.
   std::vector<Shape> shapes(const DataSet<Scalar>& set) const;
 
-  /// Throws Error(Exit::numerical) where a layer raised a signal. The same bits on every call.
+  /// Throws Error(Exit::numerical) where a layer raised a signal or the error is not finite. The same bits on every call.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) { return run(model, set, Tensor<Scalar>()); }
 
   /// The same, and the predictions, [samples, tokens, targets], on the host.

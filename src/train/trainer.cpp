@@ -114,6 +114,22 @@ void Trainer<Scalar>::check(double loss) const {
 }
 
 template <class Scalar>
+void Trainer<Scalar>::check_parameters() const {
+  const auto values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model_.parameters().values());
+  const Scalar* data = host_pointer(values);
+  for (const auto& entry : model_.parameters().entries()) {
+    const Scalar* begin = data + entry.offset;
+    const Scalar* bad = std::find_if(begin, begin + entry.size, [](Scalar value) { return !std::isfinite(value); });
+    if (bad != begin + entry.size)
+      throw Error(Exit::numerical,
+                  fmt::format("step {} (epoch {}): it made a value of the parameter {} {}; a smaller `learning_rate`{} "
+                              "may help.",
+                              steps_taken_, epoch(), entry.name, *bad,
+                              plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
+  }
+}
+
+template <class Scalar>
 double Trainer<Scalar>::last_learning_rate() const {
   return steps_taken_ == 0 ? 0 : learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_ - 1, plan_.steps);
 }

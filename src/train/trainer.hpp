@@ -38,6 +38,9 @@ class Trainer {
   /// not finite, or a layer raised its signal.
   double step();
 
+  /// Throws Error(Exit::numerical) where a parameter is not finite: what an update broke shows in the next loss only.
+  void check_parameters() const;
+
   std::int64_t steps_taken() const { return steps_taken_; }
   bool finished() const { return steps_taken_ >= plan_.steps; }
   bool at_epoch_end() const { return steps_taken_ % per_epoch_ == 0 || finished(); }
