@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "config/text.hpp"
 #include "core/random.hpp"
@@ -13,9 +14,12 @@ namespace ridgeline {
 namespace {
 
 /// Points first, first + step, … below `past`. The last is not gained or lost to rounding: a distance to `past` of a
-/// billionth of a step counts as none.
+/// billionth of a step, or of what the rounding of three decimal numbers makes, counts as none.
 double count_points(double first, double past, double step) {
-  return std::max(0.0, std::ceil((past - first) / step - 1e-9 * std::max(1.0, (past - first) / step)));
+  const double steps = (past - first) / step;
+  if (!std::isfinite(steps)) return std::numeric_limits<double>::infinity();
+  const double rounding = std::numeric_limits<double>::epsilon() * ((std::abs(first) + std::abs(past)) / step + steps);
+  return std::max(1.0, std::ceil(steps - 1e-9 - rounding));
 }
 
 class Sine final : public Task {

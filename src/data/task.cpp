@@ -19,7 +19,8 @@ void TaskRegistry::add(TaskEntry entry) {
 const TaskEntry& TaskRegistry::get(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found != entries_.end()) return found->second;
-  throw Error(Exit::mistake, "there is no task " + name + suggestion(name, names(), phrase(names(), "and") + " exist"));
+  throw Error(Exit::mistake, "there is no task " + excerpt(name) +
+                                 suggestion(name, names(), "known are " + join(names(), ", ")));
 }
 
 std::vector<std::string> TaskRegistry::names() const {

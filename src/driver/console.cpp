@@ -32,6 +32,8 @@ void Console::open_log(const std::filesystem::path& path) {
     throw Error(Exit::file, path.string() + " cannot be written.");
   }
   log_->set_pattern("%Y-%m-%d %H:%M:%S  %v");
+  // A log that cannot grow ends no run: whatever fills the disk is reported by those who need their files.
+  log_->set_error_handler([](const std::string&) {});
   log_->flush_on(spdlog::level::info);
 }
 

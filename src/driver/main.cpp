@@ -1,6 +1,7 @@
 // The program: picks the command, and turns whatever goes wrong into one sentence and an exit status.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -40,6 +41,8 @@ int fail(Exit status, const std::string& sentence) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  // A file that grows beyond the user's limit is an error as any other, not the program's end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return static_cast<int>(perform(ridgeline::parse_command_line({arguments + 1, arguments + count})));
   } catch (const ridgeline::Error& error) {
