@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include <cmath>
 
 #include "layer/registry.hpp"
@@ -17,8 +20,8 @@ template <class Scalar>
 class FunctionalAttention final : public Layer<Scalar> {
  public:
   static void declare(OptionSet& options) {
-    options.integer("heads", 8, "heads, each as wide as the model").at_least(1).trials({"1", "3"});
-    options.integer("basis", 8, "basis functions of a head").at_least(1).trials({"1", "5"});
+    options.integer("heads", 8, "heads, each as wide as the model").at_least(1).at_most(65536).trials({"1", "3"});
+    options.integer("basis", 8, "basis functions of a head").at_least(1).at_most(65536).trials({"1", "5"});
     options.real("ridge", 1e-4, "weight of the regularisation of the least-squares map").above(0).trials({"1e-2"});
     options.choice("normalization", "joint", {"joint", "per_head"},
                    "softmax of a token's basis functions: over those of all heads, or of each head");
@@ -65,6 +68,10 @@ class FunctionalAttention final : public Layer<Scalar> {
  private:
   static functional::Settings read(const Setup<Scalar>& setup) {
     const OptionValues& options = setup.options;
+    const auto columns = static_cast<double>(options.integer("heads")) *
+                         static_cast<double>(std::max<std::int64_t>(setup.inputs, options.integer("basis")));
+    if (columns > std::numeric_limits<int>::max())
+      throw options.mistake("heads", fmt::format("makes {:.3g} columns, more than can be indexed.", columns));
     return {setup.inputs,
             setup.outputs,
             static_cast<int>(options.integer("heads")),

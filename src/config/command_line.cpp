@@ -18,7 +18,7 @@ namespace po = boost::program_options;
 namespace ridgeline {
 namespace {
 
-constexpr std::int64_t most_threads = 4096;
+constexpr std::int64_t most_threads = 512;  // of Kokkos' OpenMP back end, which does not look
 
 // An option of one or more commands: how it is written, what it does, where its value goes.
 struct Flag {

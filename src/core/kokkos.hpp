@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "config/error.hpp"
+
 namespace ridgeline {
 
 /// Where kernels run, and where every tensor lives.
@@ -20,6 +22,8 @@ inline constexpr bool host_reads_memory = Kokkos::SpaceAccessibility<Kokkos::Hos
 
 /// Starts Kokkos with its own options (`--kokkos-…`) on `threads` threads (0: Kokkos' own choice). Its start-up warnings
 /// (how threads are bound) are left to the program's log.
+///
+/// Throws Error(Exit::mistake) for an option that Kokkos does not know, or a value that it cannot read.
 inline void start_kokkos(std::vector<std::string> options, int threads) {
 #if KOKKOS_VERSION >= 30700
   const std::string threads_option = "--kokkos-num-threads=";
@@ -31,7 +35,17 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
   std::vector<char*> arguments;
   for (std::string& option : options) arguments.push_back(option.data());
   int count = static_cast<int>(arguments.size());
-  Kokkos::initialize(count, arguments.data());
+  try {
+    Kokkos::initialize(count, arguments.data());
+  } catch (const std::exception&) {
+    std::string given;
+    for (std::size_t i = 2; i < options.size(); ++i) given += (i > 2 ? " " : "") + options[i];
+    throw Error(Exit::mistake, "Kokkos cannot read its options " + given + ".");
+  }
+  if (count <= 1) return;  // what Kokkos knows it took away
+  const std::string unknown = arguments[1];
+  Kokkos::finalize();
+  throw Error(Exit::mistake, unknown + " is not an option of Kokkos.");
 }
 
 /// Kokkos from here to the end of a scope: what holds views lives inside it.

@@ -23,7 +23,7 @@ OptionSet run_options() {
 OptionSet model_options() {
   OptionSet options;
   options.integer("width", 128, "channels of a token between the layers").at_least(1).at_most(1 << 20);
-  options.integer("blocks", 2, "blocks of attention and feed-forward network").at_least(1).at_most(10000);
+  options.integer("blocks", 2, "blocks of attention and feed-forward network").at_least(1).at_most(1000);
   options.choice("residual", "normed", {"normed", "pre"},
                  "where the block's layer normalisations stand: on the residual, or before each layer");
   options.layer("encoder", "encoder", "mlp", "from the input's channels to the width");

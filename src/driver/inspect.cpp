@@ -44,6 +44,7 @@ void print_check(const Experiment& experiment) {
   fmt::print("\npeak memory    {}: parameters, gradients and moments {}, activations {}, data {}\n",
              bytes_text(need.total()), bytes_text(need.parameters), bytes_text(need.activations),
              bytes_text(need.data));
+  fmt::print("               {} more at the end, for the results\n", bytes_text(need.results));
 }
 
 std::string section_text(const std::string& title, const OptionSet& options) {
@@ -58,9 +59,15 @@ OptionSet section_options(const std::string& section) {
   if (section == "train") return train_options();
   const std::size_t dot = section.find('.');
   const std::string head = section.substr(0, dot), tail = dot == std::string::npos ? "" : section.substr(dot + 1);
-  if (head == "data") return data_options(tail);
-  if (head == "eval") return eval_options(tail.empty() ? "sine" : tail);
-  return Registry::instance().get(head, tail).options;
+  const std::string task = tail.empty() ? "sine" : tail;
+  if (head == "data") return data_options(task);
+  if (head == "eval") return eval_options(task);
+  if (const LayerEntry* entry = Registry::instance().find(head, tail)) return entry->options;
+  std::vector<std::string> known{"run", "data", "model", "train", "eval"};
+  for (const std::string& kind : Registry::instance().kinds())
+    for (const std::string& name : Registry::instance().names(kind)) known.push_back(kind + "." + name);
+  throw Error(Exit::mistake, "there is nothing to describe named " + excerpt(section) +
+                                 suggestion(section, known, "it takes a section of a deck, or KIND/NAME"));
 }
 
 Exit check_command(const CommandLine& line) {
