@@ -484,72 +484,59 @@ Figure metrics_figure(const std::vector<SetMetrics>& sets) {
 
 namespace {
 
-struct Bar {
-  std::string label;
-  double seconds = 0;
-  double share = 0;
-  std::string colour;
-};
-
 std::string seconds_text(double seconds) {
   std::string text = seconds >= 99.95 ? fmt::format("{:.0f}", seconds) : fmt::format("{:#.3g}", seconds);
   text.erase(text.find_last_not_of('.') + 1);
   return text + " s";
 }
 
-/// The leaves, largest first; what is beyond `most_bars` of them in one last bar.
-std::vector<Bar> bars_of(const std::vector<TimeNode>& nodes) {
-  constexpr std::size_t most_bars = 16;
-  std::vector<Bar> bars;
-  std::size_t group = 0;
-  for (const TimeNode& node : nodes) {
-    group += node.depth == 0 && !bars.empty() ? 1 : 0;
-    if (node.is_leaf && node.seconds > 0) {
-      bars.push_back({node.path, node.seconds, node.share, set_colours[group % set_colours.size()]});
-    }
+/// One segment of every bar: where it begins and ends, and in which row.
+std::string segments(const std::vector<TimeShare>& shares, double TimeShare::*begin, double TimeShare::*length) {
+  std::string data;
+  for (std::size_t index = 0; index < shares.size(); ++index) {
+    const double from = begin != nullptr ? shares[index].*begin : 0;
+    data += fmt::format("{:.8g} {:.8g} {}\n", from, from + shares[index].*length, shares.size() - index);
   }
-  std::stable_sort(bars.begin(), bars.end(),
-                   [](const Bar& left, const Bar& right) { return left.seconds > right.seconds; });
-  if (bars.size() > most_bars + 1) {
-    Bar others{fmt::format("{} others", bars.size() - most_bars), 0, 0, grey};
-    for (std::size_t index = most_bars; index < bars.size(); ++index) {
-      others.seconds += bars[index].seconds;
-      others.share += bars[index].share;
-    }
-    bars.resize(most_bars);
-    bars.push_back(others);
-  }
-  return bars;
+  return data;
 }
 
 }  // namespace
 
-Figure time_figure(const std::vector<TimeNode>& nodes) {
-  const std::vector<Bar> bars = bars_of(nodes);
-  Figure figure{"time", 900, 90 + 28 * static_cast<int>(bars.size()), "", {}};
-  if (bars.empty()) {
+Figure time_figure(const std::vector<TimeShare>& shares) {
+  Figure figure{"time", 900, 130 + 28 * static_cast<int>(shares.size()), "", {}};
+  if (shares.empty()) {
     return figure;
   }
-  std::string data;
   std::string labels;
   std::string values;
   double longest = 0;
-  for (std::size_t index = 0; index < bars.size(); ++index) {
-    const auto row = static_cast<double>(bars.size() - index);
-    data +=
-        fmt::format("{:.8g} {} {}\n", bars[index].seconds, row, std::stoul(bars[index].colour.substr(1), nullptr, 16));
-    labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(bars[index].label)), row);
-    values += fmt::format("set label '{}  ({:.1f} %)' at {:.8g},{} left offset 0.6,0\n",
-                          seconds_text(bars[index].seconds), 100 * bars[index].share, bars[index].seconds, row);
-    longest = std::max(longest, bars[index].seconds);
+  double whole = 0;
+  for (const TimeShare& share : shares) {
+    longest = std::max(longest, share.seconds());
+    whole += share.seconds();
   }
-  figure.data.emplace_back("bars.txt", data);
+  for (std::size_t index = 0; index < shares.size(); ++index) {
+    const std::size_t row = shares.size() - index;
+    const double seconds = shares[index].seconds();
+    labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(shares[index].label)), row);
+    values += fmt::format("set label '{}  ({:.1f} %)' at {:.8g},{} left offset 0.6,0\n", seconds_text(seconds),
+                          100 * seconds / whole, seconds, row);
+  }
+  figure.data.emplace_back("forward.txt", segments(shares, nullptr, &TimeShare::forward));
+  figure.data.emplace_back("backward.txt", segments(shares, &TimeShare::forward, &TimeShare::backward));
+  figure.data.emplace_back("other.txt", segments(shares, nullptr, &TimeShare::other));
   figure.script = common_style() + values;
-  figure.script += "set xlabel 'time in seconds'\nunset key\nunset grid\nset style fill solid 1.0 noborder\n";
+  figure.script += "set xlabel 'time in seconds'\nunset grid\nset style fill solid 1.0 noborder\n";
+  figure.script += "set key above center horizontal Left reverse samplen 1 width 1\n";
   figure.script += fmt::format("set xrange [0:{:.8g}]\nset yrange [0.4:{}]\n", 1.3 * longest,
-                               static_cast<double>(bars.size()) + 0.6);
+                               static_cast<double>(shares.size()) + 0.6);
   figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
-  figure.script += "plot 'bars.txt' using (0):2:(0):1:($2-0.34):($2+0.34):3 with boxxyerror linecolor rgb variable\n";
+  const auto boxes = [](const char* file, const char* colour, const char* title) {
+    return fmt::format("'{}' using 1:3:1:2:($3-0.34):($3+0.34) with boxxyerror linecolor rgb '{}' title '{}'", file,
+                       colour, title);
+  };
+  figure.script += "plot " + boxes("forward.txt", blue, "forward pass of training") + ", " +
+                   boxes("backward.txt", orange, "backward pass") + ", " + boxes("other.txt", grey, "other") + "\n";
   return figure;
 }
 

@@ -9,7 +9,7 @@
 
 #include "io/history.hpp"
 #include "io/results.hpp"
-#include "report/time_tree.hpp"
+#include "report/time_summary.hpp"
 
 namespace ridgeline::report {
 
@@ -35,8 +35,8 @@ Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::i
 /// Mean squared error of every set before and after training.
 Figure metrics_figure(const std::vector<SetMetrics>& sets);
 
-/// The leaves of the tree as bars, largest first, small ones together.
-Figure time_figure(const std::vector<TimeNode>& nodes);
+/// A bar for each part, forward and backward passes side by side in it.
+Figure time_figure(const std::vector<TimeShare>& shares);
 
 /// "predictions_NAME" for every set, with '_' for what a file's name should not hold, all different.
 std::vector<std::string> prediction_names(const std::vector<std::string>& set_names);

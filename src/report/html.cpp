@@ -218,7 +218,8 @@ std::string metrics_table(const std::vector<SetSection>& sets) {
 
 std::string time_table(const std::vector<TimeNode>& nodes) {
   std::string html =
-      "<div class=\"wide\"><table>\n<thead><tr><th>region</th><th>time</th><th>share</th><th>calls</th>"
+      "<details><summary>Every region</summary>\n<div "
+      "class=\"wide\"><table>\n<thead><tr><th>region</th><th>time</th><th>share</th><th>calls</th>"
       "<th>time a call</th><th></th></tr></thead>\n<tbody>\n";
   for (const TimeNode& node : nodes) {
     const std::string a_call =
@@ -233,7 +234,7 @@ std::string time_table(const std::vector<TimeNode>& nodes) {
   return html +
          "</tbody>\n</table></div>\n<p class=\"small\">The time of a region includes that of the regions indented "
          "below "
-         "it; the dark bars add up to the whole.</p>\n";
+         "it; the dark bars add up to the whole.</p></details>\n";
 }
 
 std::string counted(std::int64_t count, const std::string& noun) {

@@ -13,6 +13,7 @@
 #include "report/figures.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
+#include "report/time_summary.hpp"
 #include "report/time_tree.hpp"
 
 namespace ridgeline {
@@ -103,9 +104,10 @@ void add_results(const fs::path& path, Painter& painter, report::Page& page) {
   }
   page.metrics = {painter.draw(report::metrics_figure(metrics)),
                   "Mean squared error over all points of every set, before and after training."};
-  page.nodes = report::time_tree(read_time(file));
-  page.time = {painter.draw(report::time_figure(page.nodes)),
-               "Time spent in each region, without the time of the regions below it."};
+  const std::vector<RegionTime> times = read_time(file);
+  page.nodes = report::time_tree(times);
+  page.time = {painter.draw(report::time_figure(report::time_summary(times))),
+               "Where the time of the run went. Evaluation is of all sets, during training and at its end."};
 }
 
 }  // namespace

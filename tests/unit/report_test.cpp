@@ -13,6 +13,7 @@
 #include "report/figures.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
+#include "report/time_summary.hpp"
 #include "report/time_tree.hpp"
 #include "unit/files_support.hpp"
 
@@ -294,6 +295,29 @@ TEST(ReportCurve, HasARangeThatCanBeDrawn) {
   EXPECT_GT(range.padded(0.1).length(), 1e6);
   range.include(2e12);
   EXPECT_DOUBLE_EQ(range.padded(0.1).low, 0.9e12);
+}
+
+TEST(TimeSummary, NamesLayersAndMergesWhatIsSpread) {
+  const std::vector<report::TimeShare> shares = report::time_summary({{"run", 20, 1},
+                                                                      {"run/evaluation", 2, 1},
+                                                                      {"run/evaluation/encoder", 1, 1},
+                                                                      {"run/epoch/step/data", 1, 1},
+                                                                      {"run/epoch/step/forward", 5, 1},
+                                                                      {"run/epoch/step/forward/encoder", 1, 1},
+                                                                      {"run/epoch/step/forward/block 0/ffn/up", 3, 1},
+                                                                      {"run/epoch/step/backward/block 0/ffn", 6, 1},
+                                                                      {"run/epoch/evaluation", 4, 1}});
+  std::vector<std::string> labels;
+  double whole = 0;
+  for (const report::TimeShare& share : shares) {
+    labels.push_back(share.label);
+    whole += share.seconds();
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"evaluation", "data", "encoder", "block 0 ffn", "rest"}));
+  EXPECT_DOUBLE_EQ(whole, 20);
+  EXPECT_DOUBLE_EQ(shares[0].other, 6);
+  EXPECT_DOUBLE_EQ(shares[3].forward, 3);
+  EXPECT_DOUBLE_EQ(shares[3].backward, 6);
 }
 
 TEST(TimeTree, SharesOutTheWhole) {
