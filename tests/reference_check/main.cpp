@@ -17,13 +17,6 @@ using namespace ridgeline;
 using namespace ridgeline::reference;
 namespace fs = std::filesystem;
 
-struct KokkosScope {
-  KokkosScope() { start_kokkos({}, 0); }
-  ~KokkosScope() { Kokkos::finalize(); }
-  KokkosScope(const KokkosScope&) = delete;
-  KokkosScope& operator=(const KokkosScope&) = delete;
-};
-
 fs::path default_folder() {
   const char* folder = std::getenv("RIDGELINE_REFERENCE_DIR");
   return folder && *folder ? fs::path(folder) : fs::path(RIDGELINE_SOURCE_DIR) / "tests" / "reference";

@@ -49,10 +49,11 @@ std::vector<Real> plain_map(const std::vector<Real>& a, const std::vector<Real>&
     }
   const std::vector<Real> solved = solve(gram, a, basis, width);
   for (int k = 0; k < basis; ++k)
-    for (int d = 0; d < width; ++d)
-      for (int j = 0; j < basis; ++j)
-        for (int e = 0; e < width; ++e)
-          mapped[k * width + d] += y[k * width + e] * a[j * width + e] * solved[j * width + d];
+    for (int j = 0; j < basis; ++j) {
+      Real product = 0;  // (Y Aᵀ)[k, j]
+      for (int d = 0; d < width; ++d) product += y[k * width + d] * a[j * width + d];
+      for (int d = 0; d < width; ++d) mapped[k * width + d] += product * solved[j * width + d];
+    }
   return mapped;
 }
 
