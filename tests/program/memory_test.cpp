@@ -1,0 +1,170 @@
+// What a run takes from Kokkos: as much as `check` says, nothing more after the first step; and how kernels are named.
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "driver/experiment.hpp"
+#include "driver/session.hpp"
+#include "program.hpp"
+
+namespace ridgeline::program {
+namespace {
+
+namespace tools = Kokkos::Tools::Experimental;
+
+/// What Kokkos reported since the last reset.
+struct Log {
+  double bytes = 0, peak = 0;
+  int allocations = 0;
+  std::vector<std::string> kernels;
+  struct Copy {
+    std::string to, from;
+    std::uint64_t bytes;
+  };
+  std::vector<Copy> copies;
+};
+Log now;
+
+void on_allocate(Kokkos::Profiling::SpaceHandle /*space*/, const char* /*label*/, const void* /*data*/,
+                 std::uint64_t size) {
+  now.bytes += static_cast<double>(size);
+  now.peak = std::max(now.peak, now.bytes);
+  ++now.allocations;
+}
+void on_deallocate(Kokkos::Profiling::SpaceHandle /*space*/, const char* /*label*/, const void* /*data*/,
+                   std::uint64_t size) {
+  now.bytes -= static_cast<double>(size);
+}
+void on_kernel(const char* name, std::uint32_t /*device*/, std::uint64_t* /*kernel*/) {
+  now.kernels.emplace_back(name);
+}
+void on_copy(Kokkos::Profiling::SpaceHandle /*to*/, const char* to, const void* /*destination*/,
+             Kokkos::Profiling::SpaceHandle /*from*/, const char* from, const void* /*source*/, std::uint64_t size) {
+  now.copies.push_back({to, from, size});
+}
+
+/// Listens to Kokkos while it lives.
+class Listener {
+ public:
+  Listener() {
+    now = {};
+    tools::set_allocate_data_callback(on_allocate);
+    tools::set_deallocate_data_callback(on_deallocate);
+    tools::set_begin_parallel_for_callback(on_kernel);
+    tools::set_begin_parallel_reduce_callback(on_kernel);
+    tools::set_begin_parallel_scan_callback(on_kernel);
+    tools::set_begin_deep_copy_callback(on_copy);
+  }
+  ~Listener() {
+    tools::set_allocate_data_callback(nullptr);
+    tools::set_deallocate_data_callback(nullptr);
+    tools::set_begin_parallel_for_callback(nullptr);
+    tools::set_begin_parallel_reduce_callback(nullptr);
+    tools::set_begin_parallel_scan_callback(nullptr);
+    tools::set_begin_deep_copy_callback(nullptr);
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+};
+
+Experiment experiment_with(const std::vector<std::string>& settings) {
+  const Place place;
+  std::vector<Override> overrides;
+  for (const std::string& setting : settings) overrides.push_back(Override::parse(setting));
+  return read_experiment((place / "tiny.ini").string(), overrides);
+}
+
+/// As `run` does it: evaluation, an epoch, evaluation.
+template <class Scalar>
+void train(Session<Scalar>& session) {
+  session.evaluate(Session<Scalar>::As::untrained);
+  while (!session.trainer().finished()) session.trainer().step();
+  session.evaluate();
+  session.evaluate(Session<Scalar>::As::trained);
+}
+
+template <class Scalar>
+void expect_need(const std::vector<std::string>& settings) {
+  const Experiment experiment = experiment_with(settings);
+  Model<Scalar> model(experiment.model);
+  const double expected = memory_need(experiment, model).total();
+  const Listener listener;
+  {
+    Session<Scalar> session(experiment);
+    train(session);
+  }
+  EXPECT_NEAR(now.peak, expected, 0.2 * expected) << ::testing::PrintToString(settings);
+}
+
+TEST(Memory, CheckSaysWhatARunTakes) {
+  expect_need<float>({"train.steps=2"});
+  expect_need<double>({"train.steps=2", "run.precision=double"});
+  expect_need<float>({"train.steps=2", "data.functions=500", "data.x=-3 3 0.05"});
+  expect_need<float>({"train.steps=2", "data.functions=500", "eval.far.functions=2000", "train.batch=64"});
+  expect_need<float>({"train.steps=2", "model.width=64", "model.blocks=3", "ffn.mlp.hidden=256"});
+  expect_need<float>({"train.steps=2", "data.resample=yes", "data.mask_channel=yes", "data.functions=300"});
+  expect_need<float>({"train.steps=2", "attention.functional.order=direct", "data.x=-3 3 0.02"});
+}
+
+TEST(Memory, ExperimentOfTheManualFitsWhatCheckSays) {
+  // The shapes of inputs/sine.ini, for a few functions and a step.
+  expect_need<float>({"train.steps=1", "data.functions=16", "data.x=-6 6 0.1", "eval.far.x=-3 15 0.1",
+                      "model.width=128", "model.blocks=2", "encoder.mlp.layers=4", "attention.functional.heads=8",
+                      "attention.functional.basis=8", "ffn.mlp.hidden=512", "train.batch=8"});
+}
+
+/// Every step after the first: no memory taken, nothing copied but a number and the signals.
+void expect_lean_steps(const std::vector<std::string>& settings) {
+  std::vector<std::string> all = settings;
+  all.emplace_back("train.steps=12");
+  const Experiment experiment = experiment_with(all);
+  Session<float> session(experiment);
+  session.trainer().step();
+  for (int step = 1; step < 12; ++step) {
+    const Listener listener;
+    session.trainer().step();
+    const bool begins_epoch = step % 3 == 0;
+    int allocations = 0;
+    if constexpr (!host_reads_memory) allocations = 100;  // mirrors on the host, of the numbers that are read back
+    EXPECT_LE(now.allocations, allocations) << "step " << step;
+    for (const Log::Copy& copy : now.copies) {
+      const bool is_order = begins_epoch && copy.bytes <= 10 * sizeof(int);
+      EXPECT_TRUE(copy.bytes <= 64 || is_order) << copy.bytes << " bytes from " << copy.from << " to " << copy.to;
+    }
+  }
+}
+
+TEST(Memory, StepsAfterTheFirstTakeNoneAndCopyNothing) {
+  expect_lean_steps({});
+  expect_lean_steps({"train.gradient_clip=1", "train.schedule=one_cycle", "train.loss=hidden"});
+  expect_lean_steps({"model.residual=pre", "attention.functional.normalization=per_head"});
+  expect_lean_steps({"attention.functional.order=direct"});
+  expect_lean_steps({"attention.functional.basis=11"});
+}
+
+TEST(Memory, EveryKernelHasANameThatIsInTheSource) {
+  const Experiment experiment = experiment_with({"train.steps=3", "train.gradient_clip=1"});
+  const Listener listener;
+  {
+    Session<float> session(experiment);
+    train(session);
+  }
+  EXPECT_GT(now.kernels.size(), 100U);
+  for (const std::string& kernel : now.kernels)
+    EXPECT_TRUE(kernel.rfind("ridgeline::", 0) == 0 || kernel.rfind("Kokkos", 0) == 0) << kernel;
+}
+
+TEST(Memory, EvaluationTakesTheSameWhateverTheEpoch) {
+  const Experiment experiment = experiment_with({"train.steps=3"});
+  Session<float> session(experiment);
+  session.evaluate();
+  const Listener listener;
+  session.evaluate();
+  EXPECT_LE(now.bytes, 0);
+}
+
+}  // namespace
+}  // namespace ridgeline::program

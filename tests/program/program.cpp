@@ -1,0 +1,223 @@
+#include "program.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+
+extern char** environ;
+
+namespace ridgeline::program {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string path_variable() {
+  const char* path = std::getenv("PATH");
+  return path != nullptr ? path : "";
+}
+
+std::vector<std::string> environment_of(const Surroundings& surroundings) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  variables["OMP_NUM_THREADS"] = "1";
+  variables["OMP_WAIT_POLICY"] = "passive";  // waiting threads leave their core to the other tests
+  variables["PATH"] = surroundings.gnuplot ? path_variable() : "/nonexistent";
+  for (const auto& [name, value] : surroundings.environment) variables[name] = value;
+  std::vector<std::string> list;
+  for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+  return list;
+}
+
+/// The two streams of a child, read until it closes both.
+class Streams {
+ public:
+  Streams() {
+    for (auto& pipe : pipes_)
+      if (::pipe2(pipe.data(), O_CLOEXEC) != 0) std::abort();
+  }
+  ~Streams() {
+    for (auto& pipe : pipes_) ::close(pipe[0]);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  int child_end(int stream) const { return pipes_[stream][1]; }
+  void close_child_ends() {
+    for (auto& pipe : pipes_) ::close(pipe[1]);
+  }
+
+  /// False where the time is up first.
+  bool read_all(std::array<std::string, 2>& texts, Clock::time_point deadline) {
+    std::array<pollfd, 2> waiting = {{{pipes_[0][0], POLLIN, 0}, {pipes_[1][0], POLLIN, 0}}};
+    while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      if (left <= 0) return false;
+      if (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) < 0) continue;
+      for (std::size_t i = 0; i < 2; ++i) {
+        if (waiting[i].revents == 0) continue;
+        char buffer[4096];
+        const ssize_t count = ::read(waiting[i].fd, buffer, sizeof buffer);
+        if (count > 0) texts[i].append(buffer, static_cast<std::size_t>(count));
+        if (count <= 0) waiting[i].fd = -1;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::array<int, 2>, 2> pipes_{};
+};
+
+}  // namespace
+
+Ended run_program(const Arguments& arguments, const Surroundings& surroundings) {
+  std::vector<std::string> words = {RIDGELINE_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment_of(surroundings);
+  const std::vector<char*> argument_list = pointers_to(words), variable_list = pointers_to(variables);
+  const std::string folder = surroundings.folder.string();
+  Streams streams;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::dup2(streams.child_end(0), STDOUT_FILENO);
+    ::dup2(streams.child_end(1), STDERR_FILENO);
+    if (!folder.empty() && ::chdir(folder.c_str()) != 0) ::_exit(126);
+    if (surroundings.largest_file) {
+      const rlimit limit = {*surroundings.largest_file, *surroundings.largest_file};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ::execve(argument_list[0], argument_list.data(), variable_list.data());
+    ::_exit(127);
+  }
+  streams.close_child_ends();
+  std::array<std::string, 2> texts;
+  const bool in_time = streams.read_all(texts, Clock::now() + std::chrono::seconds(surroundings.seconds));
+  if (!in_time) ::kill(-child, SIGKILL);
+  int state = 0;
+  ::waitpid(child, &state, 0);
+  Ended ended;
+  ended.out = texts[0];
+  ended.err = texts[1];
+  if (WIFEXITED(state)) ended.status = WEXITSTATUS(state);
+  EXPECT_TRUE(in_time) << "the program hung; it printed:\n" << ended.out << ended.err;
+  EXPECT_TRUE(WIFEXITED(state)) << "signal " << WTERMSIG(state) << " ended the program; it printed:\n"
+                                << ended.out << ended.err;
+  return ended;
+}
+
+bool gnuplot_is_there() {
+  std::istringstream folders(path_variable());
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((fs::path(folder) / "gnuplot").c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+const char* const tiny_deck = R"([data]
+functions = 10
+x = -3 3 0.5
+context = 3
+[model]
+width = 8
+blocks = 1
+[encoder.mlp]
+layers = 1
+[attention.functional]
+heads = 2
+basis = 3
+[ffn.mlp]
+hidden = 16
+[train]
+batch = 4
+epochs = 2
+learning_rate = 1e-3
+[eval.id]
+[eval.far]
+x = -3 6 0.5
+)";
+
+Place::Place() { put("tiny.ini", tiny_deck); }
+
+Ended Place::run(const Arguments& arguments) const { return run(arguments, {}); }
+
+Ended Place::run(const Arguments& arguments, Surroundings surroundings) const {
+  if (surroundings.folder.empty()) surroundings.folder = folder_.path();
+  return run_program(arguments, surroundings);
+}
+
+fs::path Place::train(const std::string& output, const std::vector<std::string>& settings) const {
+  const Ended ended = run(with_settings({"run", "tiny.ini", "-o", output}, settings));
+  expect_success(ended);
+  return folder_ / output;
+}
+
+fs::path Place::put(const std::string& name, const std::string& content) const {
+  test::put(folder_ / name, content);
+  return folder_ / name;
+}
+
+std::vector<std::string> Place::files() const { return files_below(folder_.path()); }
+
+Arguments with_settings(Arguments arguments, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    arguments.emplace_back("--set");
+    arguments.push_back(setting);
+  }
+  return arguments;
+}
+
+std::vector<std::string> files_below(const fs::path& folder) {
+  std::vector<std::string> files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (!entry.is_directory()) files.push_back(fs::relative(entry.path(), folder).string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string expect_sentence(const Ended& ended, int status) {
+  EXPECT_EQ(ended.status, status) << ended.err;
+  const std::string start = "ridgeline: ";
+  EXPECT_EQ(ended.err.rfind(start, 0), 0U) << ended.err;
+  EXPECT_EQ(lines_of(ended.err).size(), 1U) << ended.err;
+  EXPECT_GE(ended.err.size(), start.size() + 2);
+  const std::string end = ended.err.substr(std::max<std::size_t>(2, ended.err.size()) - 2);
+  EXPECT_TRUE(end == ".\n" || end == "?\n") << ended.err;
+  EXPECT_EQ(ended.err.find("internal error"), std::string::npos) << ended.err;
+  return ended.err.substr(std::min(start.size(), ended.err.size()));
+}
+
+void expect_success(const Ended& ended) {
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace ridgeline::program
