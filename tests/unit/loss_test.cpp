@@ -1,0 +1,146 @@
+#include "train/loss.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/random.hpp"
+#include "support/subject.hpp"
+
+namespace ridgeline {
+namespace {
+
+using support::to_device;
+using support::to_host;
+
+std::vector<double> numbers(std::size_t count, const char* purpose) {
+  const RandomStream stream(1, purpose);
+  std::vector<double> list(count);
+  for (std::size_t i = 0; i < count; ++i) list[i] = stream.normal(i);
+  return list;
+}
+
+Kokkos::View<std::uint8_t*, Memory> mask_on_device(const std::vector<std::uint8_t>& mask) {
+  Kokkos::View<std::uint8_t*, Memory> view("mask", mask.size());
+  const auto host = Kokkos::create_mirror_view(view);
+  std::copy(mask.begin(), mask.end(), host_pointer(host));
+  Kokkos::deep_copy(view, host);
+  return view;
+}
+
+std::vector<std::uint8_t> every_third(std::size_t tokens) {
+  std::vector<std::uint8_t> mask(tokens);
+  for (std::size_t i = 0; i < tokens; i += 3) mask[i] = 1;
+  return mask;
+}
+
+struct Case {
+  int batch, tokens, targets;
+  std::size_t size() const { return static_cast<std::size_t>(batch) * tokens * targets; }
+};
+
+template <class Scalar>
+struct Loss {
+  double loss = 0;
+  std::vector<double> gradient;
+};
+
+template <class Scalar>
+Loss<Scalar> loss_of(const Case& shape, const std::vector<double>& prediction, const std::vector<double>& target,
+                     const std::vector<std::uint8_t>& mask, double divisor) {
+  const auto p = to_device<Scalar>(prediction), t = to_device<Scalar>(target);
+  const Kokkos::View<Scalar*, Memory> g("gradient", shape.size());
+  const auto shown = mask_on_device(mask);
+  const Kokkos::View<double, Memory> result("loss");
+  SquaredError<Scalar> squared_error(shape.batch * shape.tokens);
+  squared_error(
+      Tensor<const Scalar>(p.data(), shape.batch, shape.tokens, shape.targets),
+      Tensor<const Scalar>(t.data(), shape.batch, shape.tokens, shape.targets),
+      mask.empty() ? Matrix<const std::uint8_t>() : Matrix<const std::uint8_t>(shown.data(), shape.batch, shape.tokens),
+      divisor, Tensor<Scalar>(g.data(), shape.batch, shape.tokens, shape.targets), result);
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result);
+  return {*host_pointer(host), to_host<Scalar>(g)};
+}
+
+template <class Scalar>
+void expect_plain_loss(const Case& shape, bool masked, double tolerance) {
+  const std::vector<double> prediction = to_host<Scalar>(to_device<Scalar>(numbers(shape.size(), "prediction"))),
+                            target = to_host<Scalar>(to_device<Scalar>(numbers(shape.size(), "target")));
+  const auto tokens = static_cast<std::size_t>(shape.batch) * shape.tokens;
+  const std::vector<std::uint8_t> mask = masked ? every_third(tokens) : std::vector<std::uint8_t>();
+  const double divisor = 7.5;
+  double expected = 0;
+  const Loss<Scalar> result = loss_of<Scalar>(shape, prediction, target, mask, divisor);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool left_out = masked && mask[i / static_cast<std::size_t>(shape.targets)] != 0;
+    const double error = left_out ? 0 : prediction[i] - target[i];
+    expected += error * error / divisor;
+    ASSERT_NEAR(result.gradient[i], 2 * error / divisor, tolerance) << i;
+    if (left_out) {
+      ASSERT_EQ(result.gradient[i], 0);
+    }
+  }
+  EXPECT_NEAR(result.loss, expected, tolerance * expected);
+}
+
+TEST(SquaredError, IsThePlainSum) {
+  for (const Case& shape : {Case{1, 1, 1}, Case{3, 7, 2}, Case{8, 120, 1}, Case{5, 1001, 3}})
+    for (const bool masked : {false, true}) {
+      expect_plain_loss<double>(shape, masked, 1e-13);
+      expect_plain_loss<float>(shape, masked, 1e-6);
+    }
+}
+
+TEST(SquaredError, WorksOnFewerRowsThanThereIsRoomFor) {
+  const auto p = to_device<double>({1, 2, 3}), t = to_device<double>({0, 0, 0});
+  const Kokkos::View<double*, Memory> g("gradient", 3);
+  const Kokkos::View<double, Memory> result("loss");
+  SquaredError<double> squared_error(5000);
+  squared_error(Tensor<const double>(p.data(), 1, 3, 1), Tensor<const double>(t.data(), 1, 3, 1), {}, 3,
+                Tensor<double>(g.data(), 1, 3, 1), result);
+  EXPECT_NEAR(*host_pointer(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result)), 14.0 / 3, 1e-15);
+}
+
+TEST(SquaredError, NotANumberIsNotHidden) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(loss_of<float>({1, 2, 1}, {nan, 0}, {0, 0}, {}, 2).loss));
+}
+
+TEST(SquaredError, WhatIsLeftOutMayBeAnything) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Loss<double> result = loss_of<double>({1, 2, 1}, {nan, 3}, {0, 1}, {1, 0}, 1);
+  EXPECT_EQ(result.loss, 4);
+  EXPECT_EQ(result.gradient[0], 0);
+  EXPECT_EQ(result.gradient[1], 4);
+}
+
+TEST(SumErrors, AreThePlainSumsOfEachSample) {
+  const Case shape = {4, 25, 2};
+  const std::vector<double> prediction = numbers(shape.size(), "prediction"), target = numbers(shape.size(), "target");
+  const std::vector<std::uint8_t> mask = every_third(100);
+  const auto p = to_device<double>(prediction), t = to_device<double>(target);
+  const auto shown = mask_on_device(mask);
+  const ErrorSums sums("sums", 6);
+  sum_errors<double>(Tensor<const double>(p.data(), 4, 25, 2), Tensor<const double>(t.data(), 4, 25, 2),
+                     Matrix<const std::uint8_t>(shown.data(), 4, 25), sums, 2);
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums);
+  const double* all = host_pointer(host);
+  for (int b = 0; b < 4; ++b) {
+    double hidden = 0, over_shown = 0, truth = 0;
+    for (int i = 0; i < 50; ++i) {
+      const std::size_t k = static_cast<std::size_t>(b) * 50 + static_cast<std::size_t>(i);
+      (mask[k / 2] != 0 ? over_shown : hidden) += std::pow(prediction[k] - target[k], 2);
+      truth += target[k] * target[k];
+    }
+    const double* row = all + static_cast<std::size_t>(b + 2) * error_sum_count;
+    EXPECT_NEAR(row[error_hidden], hidden, 1e-12);
+    EXPECT_NEAR(row[error_shown], over_shown, 1e-12);
+    EXPECT_NEAR(row[truth_square], truth, 1e-12);
+  }
+  for (int i = 0; i < 2 * error_sum_count; ++i) EXPECT_EQ(all[i], 0);  // the samples before `first`
+}
+
+}  // namespace
+}  // namespace ridgeline
