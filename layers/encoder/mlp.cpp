@@ -10,7 +10,10 @@ template <class Scalar>
 class EncoderMlp final : public Layer<Scalar> {
  public:
   static void declare(OptionSet& options) {
-    options.integer("layers", 4, "linear maps, each followed by the activation").at_least(1).at_most(1000).trials({"1", "3"});
+    options.integer("layers", 4, "linear maps, each followed by the activation")
+        .at_least(1)
+        .at_most(1000)
+        .trials({"1", "3"});
     options.layer("activation", "activation", "gelu", "function after each linear map");
   }
 

@@ -9,7 +9,10 @@ template <class Scalar>
 class FeedForwardMlp final : public Layer<Scalar> {
  public:
   static void declare(OptionSet& options) {
-    options.integer("hidden", 512, "channels between the two linear maps").at_least(1).at_most(1 << 24).trials({"1", "17"});
+    options.integer("hidden", 512, "channels between the two linear maps")
+        .at_least(1)
+        .at_most(1 << 24)
+        .trials({"1", "17"});
     options.layer("activation", "activation", "gelu", "function between the two linear maps");
   }
 

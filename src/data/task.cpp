@@ -19,8 +19,8 @@ void TaskRegistry::add(TaskEntry entry) {
 const TaskEntry& TaskRegistry::get(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found != entries_.end()) return found->second;
-  throw Error(Exit::mistake, "there is no task " + excerpt(name) +
-                                 suggestion(name, names(), "known are " + join(names(), ", ")));
+  throw Error(Exit::mistake,
+              "there is no task " + excerpt(name) + suggestion(name, names(), "known are " + join(names(), ", ")));
 }
 
 std::vector<std::string> TaskRegistry::names() const {

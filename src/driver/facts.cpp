@@ -12,12 +12,13 @@
 #include "version.hpp"
 
 namespace ridgeline {
-namespace {
 
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
+
+namespace {
 
 std::string backend_text() { return fmt::format("{}, Kokkos {}", Execution::name(), build_kokkos); }
 

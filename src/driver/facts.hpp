@@ -8,6 +8,9 @@
 
 namespace ridgeline {
 
+/// This machine's name.
+std::string host_name();
+
 /// Back end, Kokkos, threads, BLAS: a line each. After Kokkos was started.
 std::string machine_text();
 

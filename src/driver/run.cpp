@@ -168,7 +168,7 @@ class Run {
 void begin(const Experiment& experiment, const RunDirectory& directory, Console& console) {
   directory.prepare();
   console.open_log(directory.log());
-  console.log(fmt::format("Ridgeline {}\n{}", version, machine_text()));
+  console.log(fmt::format("Ridgeline {}\nhost      {}\n{}", version, host_name(), machine_text()));
   console.log("the resolved deck:\n" + experiment.resolved);
   write_atomically(directory.deck(), experiment.resolved);
 }

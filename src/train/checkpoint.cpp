@@ -69,8 +69,9 @@ void read_parameters(const std::filesystem::path& path, Parameters<Scalar>& para
       refuse(path, fmt::format("it is of another model: its parameter {} is {}, the deck's is {}.", entry.name,
                                hdf5::to_string(shape), hdf5::to_string(expected)));
     const std::vector<double> values = file.read<double>(name);
-    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
-      refuse(path, "its parameter " + entry.name + " holds a value that is not finite.");
+    if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(static_cast<Scalar>(v)); }))
+      refuse(path, "its parameter " + entry.name + " holds a value that is not finite" +
+                       (std::is_same_v<Scalar, float> ? " in single precision." : "."));
     parameters.set(entry, values);
   }
 }

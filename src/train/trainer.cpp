@@ -121,11 +121,11 @@ void Trainer<Scalar>::check_parameters() const {
     const Scalar* begin = data + entry.offset;
     const Scalar* bad = std::find_if(begin, begin + entry.size, [](Scalar value) { return !std::isfinite(value); });
     if (bad != begin + entry.size)
-      throw Error(Exit::numerical,
-                  fmt::format("step {} (epoch {}): it made a value of the parameter {} {}; a smaller `learning_rate`{} "
-                              "may help.",
-                              steps_taken_, epoch(), entry.name, *bad,
-                              plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
+      throw Error(
+          Exit::numerical,
+          fmt::format("step {} (epoch {}): it made a value of the parameter {} {}; a smaller `learning_rate`{} "
+                      "may help.",
+                      steps_taken_, epoch(), entry.name, *bad, plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
   }
 }
 
