@@ -32,9 +32,9 @@ function(ridgeline_test_program name folder)
   endif()
 endfunction()
 
-# ridgeline_environment(VARIABLE THREADS): the environment of a test that runs with that many threads. Not bound to cores,
-# so that two tests at once do not share one; passive, as threads that spin for each other on a busy machine take ten
-# times as long.
+# ridgeline_environment(VARIABLE THREADS): the environment of a test that runs with that many threads. They are not bound
+# to cores, so that two tests at once do not share one, and do not spin while they wait for each other, which on a busy
+# machine takes ten times as long.
 function(ridgeline_environment variable threads)
   set(${variable} "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive" PARENT_SCOPE)
 endfunction()
