@@ -11,19 +11,9 @@ constexpr int chunk = 4096;  // entries that a team takes at a time
 
 int chunks(std::size_t length) { return static_cast<int>((length + chunk - 1) / chunk); }
 
-}  // namespace
-
+/// norm = the square root of the sum of squares, added up chunk by chunk in double.
 template <class Scalar>
-Adam<Scalar>::Adam(std::size_t length)
-    : first_("ridgeline::adam/first_moment", length),
-      second_("ridgeline::adam/second_moment", length),
-      partial_("ridgeline::adam/partial_norms", chunks(length)),
-      norm_("ridgeline::adam/norm") {}
-
-template <class Scalar>
-void Adam<Scalar>::measure(const Vector<const Scalar>& gradients) const {
-  const auto partial = partial_;
-  const auto norm = norm_;
+void measure(Vector<const Scalar> gradients, Kokkos::View<double*, Memory> partial, Kokkos::View<double, Memory> norm) {
   const int length = extent(gradients, 0), count = chunks(gradients.extent(0));
   Kokkos::parallel_for(
       "ridgeline::adam/norm/chunks", one_team_each(count), KOKKOS_LAMBDA(const Team& team) {
@@ -41,10 +31,19 @@ void Adam<Scalar>::measure(const Vector<const Scalar>& gradients) const {
       });
 }
 
+}  // namespace
+
+template <class Scalar>
+Adam<Scalar>::Adam(std::size_t length)
+    : first_("ridgeline::adam/first_moment", length),
+      second_("ridgeline::adam/second_moment", length),
+      partial_("ridgeline::adam/partial_norms", chunks(length)),
+      norm_("ridgeline::adam/norm") {}
+
 template <class Scalar>
 void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<Scalar*, Memory> gradients,
                         std::int64_t step, double learning_rate, double largest_norm) {
-  if (largest_norm > 0) measure(Vector<const Scalar>(gradients.data(), gradients.extent(0)));
+  if (largest_norm > 0) measure<Scalar>(Vector<Scalar>(gradients.data(), gradients.extent(0)), partial_, norm_);
   const auto norm = norm_;
   const auto first = first_, second = second_;
   const double time = static_cast<double>(step);

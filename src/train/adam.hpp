@@ -28,8 +28,6 @@ class Adam {
   Kokkos::View<Scalar*, Memory> second_moment() const { return second_; }
 
  private:
-  void measure(const Vector<const Scalar>& gradients) const;
-
   Kokkos::View<Scalar*, Memory> first_, second_;
   Kokkos::View<double*, Memory> partial_;  // sums of squares by chunk
   Kokkos::View<double, Memory> norm_;
