@@ -1,6 +1,10 @@
 // The program: picks the command, and turns whatever goes wrong into one sentence and an exit status.
 #include <fmt/format.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -32,6 +36,13 @@ Exit perform(const CommandLine& line) {
   return ridgeline::report_command(line);
 }
 
+/// Kokkos' OpenMP back end has room for 512 threads and does not look: a machine, or OMP_NUM_THREADS, may offer more.
+void limit_threads() {
+#ifdef _OPENMP
+  omp_set_num_threads(std::min(omp_get_max_threads(), 512));
+#endif
+}
+
 int fail(Exit status, const std::string& sentence) {
   std::fflush(stdout);
   fmt::print(stderr, "ridgeline: {}\n", sentence);
@@ -43,6 +54,7 @@ int fail(Exit status, const std::string& sentence) {
 int main(int count, char** arguments) {
   // A file that grows beyond the user's limit is an error as any other, not the program's end.
   std::signal(SIGXFSZ, SIG_IGN);
+  limit_threads();
   try {
     return static_cast<int>(perform(ridgeline::parse_command_line({arguments + 1, arguments + count})));
   } catch (const ridgeline::Error& error) {

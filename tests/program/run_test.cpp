@@ -252,6 +252,34 @@ TEST(Run, PrintsALineAnEpochIntoAPipe) {
   EXPECT_EQ(ended.out.find('\033'), std::string::npos);
 }
 
+TEST(Run, RedrawsALineOnATerminal) {
+  const Place place;
+  Surroundings surroundings;
+  surroundings.terminal = true;
+  const Ended ended = place.run({"run", "tiny.ini", "-o", "out"}, surroundings);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const std::string redraw = "\r\033[K";
+  expect_contains(ended.out, redraw + "epoch 1 of 2");
+  for (const char* part : {"loss", "steps/s", "left"}) expect_contains(ended.out, part);
+  // What stays is what a pipe gets, and the log has nothing of the redrawing.
+  std::string stays;
+  for (const std::string& line : lines_of(ended.out)) {
+    const std::size_t begin = line.rfind(redraw);
+    stays += begin == std::string::npos ? line : line.substr(begin + redraw.size());
+  }
+  expect_contains(stays, "tiny: 1117 parameters");
+  EXPECT_EQ(stays.find('\033'), std::string::npos) << stays;
+  EXPECT_EQ(content_of(place / "out/log.txt").find('\033'), std::string::npos);
+}
+
+TEST(Run, TakesNoMoreThreadsThanKokkosHasRoomFor) {
+  const Place place;
+  Surroundings surroundings;
+  surroundings.environment["OMP_NUM_THREADS"] = "600";
+  expect_success(
+      place.run(with_settings({"run", "tiny.ini", "-o", "out"}, {"data.functions=2", "train.epochs=0"}), surroundings));
+}
+
 TEST(Run, QuietPrintsNothing) {
   const Place place;
   const Ended ended = place.run({"run", "tiny.ini", "-o", "out", "--quiet"});
