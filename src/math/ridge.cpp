@@ -6,6 +6,8 @@
 #include <KokkosBatched_Trsm_Decl.hpp>
 #include <KokkosBatched_Trsm_Team_Impl.hpp>
 
+#include <cmath>
+
 #include "math/lanes.hpp"
 
 namespace ridgeline {
@@ -103,7 +105,7 @@ KOKKOS_INLINE_FUNCTION void clear(const Team& team, double* row, int length) {
 }
 
 /// Adds the ridge to a Gram matrix and overwrites it by its LU factors. A pivot that is not clearly above the rounding
-/// of the largest diagonal entry (or not a number) raises the signal.
+/// of the largest diagonal entry raises the signal with the pivot, or with NaN where the matrix was not finite.
 KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, double ridge, const Signal& signal,
                                       std::uint32_t where) {
   const int n = static_cast<int>(gram.extent(0));
@@ -117,11 +119,16 @@ KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, doubl
   team.team_barrier();
   KokkosBatched::TeamLU<Team, KokkosBatched::Algo::LU::Unblocked>::invoke(team, gram);
   team.team_barrier();
-  double smallest = gram(0, 0);
-  for (int i = 1; i < n; ++i) smallest = gram(i, i) >= smallest ? smallest : gram(i, i);
   const double rounding = 2.2204460492503131e-16 * n * largest;
-  if (smallest > rounding && largest < 1e300) return;
-  Kokkos::single(Kokkos::PerTeam(team), [=]() { signal.raise(where, static_cast<float>(smallest)); });
+  const bool finite = largest < 1e300;
+  for (int i = 0; i < n; ++i) {
+    const double pivot = gram(i, i);
+    if (finite && pivot > rounding) continue;
+    // Pivots after one that is zero are not numbers: it is the first that counts.
+    const float number = finite ? static_cast<float>(pivot) : NAN;
+    Kokkos::single(Kokkos::PerTeam(team), [=]() { signal.raise(where, number); });
+    return;
+  }
 }
 
 /// right = matrix⁻¹ right

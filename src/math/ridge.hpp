@@ -35,7 +35,8 @@ struct CoefficientGradients {
 ///
 /// The Gram matrix is nearly singular in practice, so that it is formed, factorised and solved in double whatever
 /// Scalar is, through Kokkos Kernels' batched LU (no pivoting: the matrix is symmetric positive definite). A system
-/// whose pivot is lost in rounding raises the signal, with `where` = sample·heads + head and the pivot.
+/// whose pivot is lost in rounding raises the signal, with `where` = sample·heads + head and that pivot, or NaN where the
+/// coefficients were not finite.
 template <class Scalar>
 class RidgeMap {
  public:

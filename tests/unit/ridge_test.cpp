@@ -110,7 +110,7 @@ struct OnDevice {
 
 struct Result {
   std::vector<double> mapped, query_gradient, value_gradient, query_sum_gradient;
-  bool raised;
+  Signal::Content signal;
 };
 
 template <class Scalar>
@@ -132,8 +132,7 @@ Result run(const Problem& p, const Given& queries, const Given& values, const st
                HeadRows<const Scalar>(gradient.memory.data(), p.heads, p.basis, p.batch, p.width), q.gradients,
                v.gradients);
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), slot);
-  return {mapped.host(), q.row_gradient.host(), v.row_gradient.host(), q.sum_gradient.host(),
-          Signal::decode(host(0)).raised};
+  return {mapped.host(), q.row_gradient.host(), v.row_gradient.host(), q.sum_gradient.host(), Signal::decode(host(0))};
 }
 
 /// Σ cotangent · mapped of one system.
@@ -180,7 +179,7 @@ TYPED_TEST(RidgeMapOf, ForwardIsTheFormula) {
           for (int d = 0; d < p.width; ++d) expected[entry(p, s, k, d)] = static_cast<double>(mapped[k * p.width + d]);
       }
       expect_near(result.mapped, expected, sizeof(TypeParam) == 4 ? 1e-4 : 1e-11);
-      EXPECT_FALSE(result.raised);
+      EXPECT_FALSE(result.signal.raised);
     }
 }
 
@@ -235,11 +234,28 @@ TEST(RidgeMap, LostPivotRaisesTheSignal) {
   for (const Problem& p : {Problem{2, 3, 2, 6, 1e-300}, Problem{2, 6, 2, 3, 1e-300}}) {
     Given queries(p, false, 70);
     const Given values(p, false, 80);
-    EXPECT_FALSE(run<double>(p, queries, values, random_values(p.size(), 90), false).raised);
-    // In one system all basis functions get the same coefficients, and all channels of them: rank one.
+    EXPECT_FALSE(run<double>(p, queries, values, random_values(p.size(), 90), false).signal.raised);
+    // In one system all basis functions get the same coefficients, and all channels of them: rank one, and the second
+    // pivot is exactly zero.
     for (int k = 0; k < p.basis; ++k)
       for (int d = 0; d < p.width; ++d) queries.rows[entry(p, 2, k, d)] = 1;
-    EXPECT_TRUE(run<double>(p, queries, values, random_values(p.size(), 90), false).raised);
+    const Signal::Content signal = run<double>(p, queries, values, random_values(p.size(), 90), false).signal;
+    EXPECT_TRUE(signal.raised);
+    EXPECT_EQ(signal.where, 2U);
+    EXPECT_EQ(signal.number, 0);
+  }
+}
+
+TEST(RidgeMap, WhatIsNotFiniteRaisesTheSignalWithNaN) {
+  for (const double poison : {static_cast<double>(NAN), static_cast<double>(INFINITY), 1e200}) {
+    const Problem p{2, 3, 2, 6, 1e-3};
+    Given queries(p, false, 70);
+    const Given values(p, false, 80);
+    queries.rows[entry(p, 3, 2, 5)] = poison;
+    const Signal::Content signal = run<double>(p, queries, values, random_values(p.size(), 90), false).signal;
+    EXPECT_TRUE(signal.raised);
+    EXPECT_EQ(signal.where, 3U);
+    EXPECT_TRUE(std::isnan(signal.number)) << signal.number;
   }
 }
 
@@ -251,7 +267,7 @@ TEST(RidgeMap, SystemsAreIndependent) {
   const Result clean = run<float>(p, queries, values, cotangent, false);
   queries.rows[entry(p, 4, 1, 2)] = NAN;
   const Result poisoned = run<float>(p, queries, values, cotangent, false);
-  EXPECT_TRUE(poisoned.raised);
+  EXPECT_TRUE(poisoned.signal.raised);
   for (int s = 0; s < p.systems(); ++s)
     for (int k = 0; k < p.basis && s != 4; ++k)
       for (int d = 0; d < p.width; ++d) {
