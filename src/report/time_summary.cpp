@@ -28,16 +28,14 @@ struct Place {
 };
 
 Place place_of(const std::string& path) {
-  std::vector<std::string> parts = parts_of(path);
+  std::vector<std::string> parts = parts_of(path.substr(0, path.rfind(" (rest)")));
   while (!parts.empty() && is_wrapping(parts.front())) parts.erase(parts.begin());
-  // The rest of a wrapping itself, or a part of its own.
-  if (parts.empty() || parts.front().find("(rest)") != std::string::npos) return {"rest", &TimeShare::other};
+  if (parts.empty()) return {"rest", &TimeShare::other};  // of a wrapping itself
   if (parts.front() != "forward" && parts.front() != "backward") return {parts.front(), &TimeShare::other};
   const auto member = parts.front() == "forward" ? &TimeShare::forward : &TimeShare::backward;
   if (parts.size() == 1) return {"rest", member};
   const bool in_block = parts[1].rfind("block ", 0) == 0 && parts.size() > 2;
-  const std::string label = in_block ? parts[1] + " " + parts[2] : parts[1];
-  return {label.substr(0, label.find(" (rest)")), member};
+  return {in_block ? parts[1] + " " + parts[2] : parts[1], member};
 }
 
 }  // namespace
