@@ -81,7 +81,7 @@ class Sine final : public Task {
   void choose_context(std::uint64_t index, std::uint8_t* shown) const {
     std::fill(shown, shown + tokens_, std::uint8_t{0});
     for (int i = 0; i < context_; ++i) {
-      const std::uint32_t last = static_cast<std::uint32_t>(tokens_ - context_ + i);
+      const auto last = static_cast<std::uint32_t>(tokens_ - context_ + i);
       const std::uint64_t draw = index * static_cast<std::uint64_t>(context_) + static_cast<std::uint64_t>(i);
       const std::uint32_t point = contexts_.below(draw, last + 1);
       shown[shown[point] ? last : point] = 1;

@@ -73,6 +73,7 @@ class Listener {
 Experiment experiment_with(const std::vector<std::string>& settings) {
   const Place place;
   std::vector<Override> overrides;
+  overrides.reserve(settings.size());
   for (const std::string& setting : settings) overrides.push_back(Override::parse(setting));
   return read_experiment((place / "tiny.ini").string(), overrides);
 }

@@ -180,14 +180,15 @@ TEST(Mistakes, TestSetsWithANameThatCannotBe) {
 }
 
 TEST(Mistakes, DecksThatAreNone) {
+  const auto repeated = [](char letter, std::size_t times) { return std::string().append(times, letter); };
   expect_mistaken_deck("width = 8\n", {"deck.ini:1"});
   expect_mistaken_deck("[model\nwidth = 8\n", {"deck.ini:1"});
   expect_mistaken_deck("[model]\nwidth\n", {"deck.ini:2"});
   expect_mistaken_deck("[model]\n= 8\n", {"deck.ini:2"});
   expect_mistaken_deck("[model]\nwidth = a#b\n", {"deck.ini:2", "#"});
-  expect_mistaken_deck(std::string(10'000'000, 'x'), {"deck.ini:1"});
-  expect_mistaken_deck("[model]\nwidth = " + std::string(10'000'000, '1') + "\n", {"deck.ini:2"});
-  expect_mistaken_deck(std::string(20'000'000, '\n'), {"deck.ini"});
+  expect_mistaken_deck(repeated('x', 10'000'000), {"deck.ini:1"});
+  expect_mistaken_deck("[model]\nwidth = " + repeated('1', 10'000'000) + "\n", {"deck.ini:2"});
+  expect_mistaken_deck(repeated('\n', 20'000'000), {"deck.ini"});
   std::string bytes;
   for (int i = 0; i < 5000; ++i) bytes += static_cast<char>((i * 7919) % 256);
   expect_mistaken_deck(bytes, {"deck.ini:1"});

@@ -14,7 +14,7 @@ using test::content_of;
 using test::expect_contains;
 
 std::string expect_breakdown(const Place& place, const std::vector<std::string>& settings) {
-  const std::string sentence = expect_sentence(place.run(with_settings({"run", "tiny.ini", "-o", "out"}, settings)), 3);
+  std::string sentence = expect_sentence(place.run(with_settings({"run", "tiny.ini", "-o", "out"}, settings)), 3);
   const fs::path run = place / "out";
   EXPECT_EQ(files_below(run).front(), "checkpoint.h5");
   EXPECT_FALSE(fs::exists(run / "metrics.json"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "io/hdf5.hpp"
@@ -54,7 +55,7 @@ class Json {
   std::string string() {
     expect('"');
     const std::size_t end = text_.find('"', at_);
-    const std::string result = text_.substr(at_, end - at_);
+    std::string result = text_.substr(at_, end - at_);
     at_ = end + 1;
     return result;
   }
@@ -85,7 +86,8 @@ AllFigures read_metrics(const std::filesystem::path& path) {
 Arrays read_arrays(const std::filesystem::path& path, const std::string& group) {
   const hdf5::File file = hdf5::File::open(path);
   Arrays arrays;
-  for (const std::string& name : file.datasets_below(group)) arrays[name] = array(file, group + "/" + name);
+  for (const std::string& name : file.datasets_below(group))
+    arrays[name] = array(file, fmt::format("{}/{}", group, name));
   return arrays;
 }
 

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,8 +14,6 @@
 #include <cstdlib>
 #include <sstream>
 
-extern char** environ;
-
 namespace ridgeline::program {
 namespace {
 
@@ -23,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -45,7 +45,8 @@ std::vector<std::string> environment_of(const Surroundings& surroundings) {
   variables["PATH"] = surroundings.gnuplot ? path_variable() : "/nonexistent";
   for (const auto& [name, value] : surroundings.environment) variables[name] = value;
   std::vector<std::string> list;
-  for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+  list.reserve(variables.size());
+  for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
   return list;
 }
 

@@ -10,7 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::content_of;
-using test::expect_contains;
 
 History history_of(const fs::path& run) { return History::read(run / "history.csv"); }
 
