@@ -1,7 +1,7 @@
 // Functional attention's basis functions: softmax of a token's logits, with what the contractions need beside it.
 #pragma once
 
-#include "layer/arena.hpp"
+#include "core/arena.hpp"
 #include "math/rows.hpp"
 
 namespace ridgeline::functional {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "config/options.hpp"
+#include "core/arena.hpp"
+#include "core/parameters.hpp"
+#include "core/signal.hpp"
 #include "core/tensor.hpp"
-#include "layer/arena.hpp"
-#include "layer/parameters.hpp"
-#include "layer/signal.hpp"
 
 namespace ridgeline {
 

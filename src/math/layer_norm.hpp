@@ -1,8 +1,8 @@
 // Layer normalisation (Ba, Kiros, Hinton 2016): each token's channels to mean 0 and variance 1, then scaled and shifted.
 #pragma once
 
-#include "layer/arena.hpp"
-#include "layer/parameters.hpp"
+#include "core/arena.hpp"
+#include "core/parameters.hpp"
 #include "math/rows.hpp"
 
 namespace ridgeline {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "layer/arena.hpp"
-#include "layer/parameters.hpp"
+#include "core/arena.hpp"
+#include "core/parameters.hpp"
 #include "math/gemm.hpp"
 #include "math/rows.hpp"
 

@@ -1,8 +1,8 @@
 // The small map between two bases that functional attention finds by ridge regression, forward and backward.
 #pragma once
 
-#include "layer/arena.hpp"
-#include "layer/signal.hpp"
+#include "core/arena.hpp"
+#include "core/signal.hpp"
 
 namespace ridgeline {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-#include "layer/parameters.hpp"
+#include "core/parameters.hpp"
 #include "train/adam.hpp"
 
 namespace ridgeline {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/tensor.hpp"
-#include "layer/parameters.hpp"
+#include "core/parameters.hpp"
 #include "model/model.hpp"
 
 namespace ridgeline::support {

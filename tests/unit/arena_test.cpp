@@ -1,5 +1,5 @@
 // Where the arena puts what it is asked for.
-#include "layer/arena.hpp"
+#include "core/arena.hpp"
 
 #include <gtest/gtest.h>
 

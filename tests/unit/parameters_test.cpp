@@ -1,5 +1,5 @@
 // The flat buffers of parameters, and their initial values.
-#include "layer/parameters.hpp"
+#include "core/parameters.hpp"
 
 #include <gtest/gtest.h>
 

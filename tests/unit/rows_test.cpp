@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layer/arena.hpp"
+#include "core/arena.hpp"
 #include "matrix_support.hpp"
 
 namespace ridgeline::support {

@@ -1,4 +1,4 @@
-#include "layer/parameters.hpp"
+#include "core/parameters.hpp"
 
 #include <algorithm>
 #include <numeric>
