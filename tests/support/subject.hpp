@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.hpp"
 #include "core/parameters.hpp"
+#include "core/tensor.hpp"
 #include "model/model.hpp"
 
 namespace ridgeline::support {
