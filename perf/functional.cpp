@@ -109,7 +109,7 @@ std::vector<Row> measure(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int count, char** values) {
+int main(int count, char** values) try {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string argument = values[i];
@@ -124,12 +124,14 @@ int main(int count, char** values) {
     fmt::print(stderr, "usage: functional DECK [--repeats 15] [--only TEXT]\n");
     return 2;
   }
-  start_kokkos({}, 0);
+  const KokkosScope kokkos;
   std::string rows;
   for (const Row& row : measure(arguments))
     rows += fmt::format("{}{{\"what\": \"{}\", \"min\": {:.4f}, \"median\": {:.4f}}}", rows.empty() ? "" : ", ",
                         row.what, row.least, row.median);
   fmt::print("{{\"threads\": {}, \"rows\": [{}]}}\n", Execution().concurrency(), rows);
-  Kokkos::finalize();
   return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "functional: {}\n", error.what());
+  return 2;
 }

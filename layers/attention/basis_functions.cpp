@@ -5,9 +5,10 @@
 namespace ridgeline::functional {
 namespace {
 
-/// Softmax of one row's groups, in place.
+/// Softmax of one row's groups, in place, added to `sum` [columns]: each entry by the lane that made it.
 template <class Scalar>
-KOKKOS_INLINE_FUNCTION void softmax(const Team& team, Scalar* row, const Scalar* bias, int columns, int group) {
+KOKKOS_INLINE_FUNCTION void softmax(const Team& team, Scalar* row, const Scalar* bias, int columns, int group,
+                                    Scalar* sum) {
   for (int begin = 0; begin < columns; begin += group) {
     Scalar* z = row + begin;
     if (bias != nullptr) {
@@ -18,7 +19,11 @@ KOKKOS_INLINE_FUNCTION void softmax(const Team& team, Scalar* row, const Scalar*
     for_lanes(team, group, [=](int j) { z[j] = exponential(z[j] - largest); });
     const Scalar total = sum_lanes(team, group, [=](int j) { return z[j]; });
     const Scalar scale = Scalar(1) / total;
-    for_lanes(team, group, [=](int j) { z[j] *= scale; });
+    Scalar* total_of = sum + begin;
+    for_lanes(team, group, [=](int j) {
+      z[j] *= scale;
+      total_of[j] += z[j];
+    });
   }
 }
 
@@ -45,11 +50,9 @@ void BasisFunctions<Scalar>::forward(Matrix<Scalar> logits, Vector<const Scalar>
         const int end = begin + size < tokens ? begin + size : tokens;
         Scalar* sum = &partial(team.league_rank(), 0);
         for_lanes(team, columns, [=](int j) { sum[j] = 0; });
-        for (int token = begin; token < end; ++token) {
-          Scalar* row = &logits(sample * tokens + token, 0);
-          softmax(team, row, bias.data(), columns, group);
-          for_lanes(team, columns, [=](int j) { sum[j] += row[j]; });
-        }
+        team.team_barrier();
+        for (int token = begin; token < end; ++token)
+          softmax(team, &logits(sample * tokens + token, 0), bias.data(), columns, group, sum);
       });
   if (sums.data() == nullptr) return;
   Kokkos::parallel_for(

@@ -109,11 +109,11 @@ class ContractedOrder final : public Order<Scalar> {
 
   // Head rows [H, K, B, D] of an array [.., B, D], from its row `first` on.
   HeadRows<Scalar> heads_of(const Tensor<Scalar>& array, int first) const {
-    return HeadRows<Scalar>(&array(first, 0, 0), set_.heads, set_.basis, array.extent(1), array.extent(2));
+    return HeadRows<Scalar>(row_pointer(array, first), set_.heads, set_.basis, array.extent(1), array.extent(2));
   }
   HeadRows<const Scalar> read_heads(const Tensor<Scalar>& array, int first) const { return heads_of(array, first); }
   View<Scalar***> head_sums(const Matrix<Scalar>& array, int first) const {
-    return View<Scalar***>(&array(first, 0), set_.heads, set_.basis, array.extent(1));
+    return View<Scalar***>(row_pointer(array, first), set_.heads, set_.basis, array.extent(1));
   }
   Matrix<const Scalar> head_bias(const Linear<Scalar>& map) const {
     return Matrix<const Scalar>(map.bias.value.data(), set_.heads, set_.inputs);
@@ -135,7 +135,7 @@ class ContractedOrder final : public Order<Scalar> {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs;
     Scalar* bias = folded_bias_.data() + first;
     gemm<Scalar>({hk, d, hd}, {basis.weight.value.data(), hd}, {projection.weight.value.data(), d},
-                 {&folded_(first, 0), d});
+                 {row_pointer(folded_, first), d});
     gemm<Scalar>({hk, 1, hd}, {basis.weight.value.data(), hd}, {projection.bias.value.data(), 1}, {bias, 1});
     add_bias<Scalar>(Matrix<Scalar>(bias, 1, hk), basis.bias.value, {});
   }
@@ -155,9 +155,9 @@ class ContractedOrder final : public Order<Scalar> {
   void project(const Linear<Scalar>& map, int first) const {
     const int d = set_.inputs, rows = set_.basis * shape_.batch;
     const std::int64_t stride = std::int64_t{rows} * d;
-    gemm<Scalar>({rows, d, d, set_.heads}, {&contracted_(first, 0, 0), d, Op::none, stride},
+    gemm<Scalar>({rows, d, d, set_.heads}, {row_pointer(contracted_, first), d, Op::none, stride},
                  {map.weight.value.data(), d, Op::transpose, std::int64_t{d} * d},
-                 {&coefficients_(first, 0, 0), d, stride});
+                 {row_pointer(coefficients_, first), d, stride});
   }
 
   void synthesise(const Tensor<Scalar>& y) const {
@@ -189,15 +189,15 @@ class ContractedOrder final : public Order<Scalar> {
   void project_backward(Linear<Scalar>& map, int first) const {
     const int d = set_.inputs, rows = set_.basis * shape_.batch;
     const std::int64_t stride = std::int64_t{rows} * d;
-    const Scalar* gradient = &coefficients_gradient_(first, 0, 0);
+    const Scalar* gradient = row_pointer(coefficients_gradient_, first);
     gemm<Scalar>({d, d, rows, set_.heads}, {gradient, d, Op::transpose, stride},
-                 {&contracted_(first, 0, 0), d, Op::none, stride}, {map.weight.gradient.data(), d, std::int64_t{d} * d},
-                 {1, 1});
-    gemm<Scalar>({1, d, rows, set_.heads}, {&sums_(first, 0), rows, Op::none, rows}, {gradient, d, Op::none, stride},
-                 {map.bias.gradient.data(), d, d}, {1, 1});
+                 {row_pointer(contracted_, first), d, Op::none, stride},
+                 {map.weight.gradient.data(), d, std::int64_t{d} * d}, {1, 1});
+    gemm<Scalar>({1, d, rows, set_.heads}, {row_pointer(sums_, first), rows, Op::none, rows},
+                 {gradient, d, Op::none, stride}, {map.bias.gradient.data(), d, d}, {1, 1});
     gemm<Scalar>({rows, d, d, set_.heads}, {gradient, d, Op::none, stride},
                  {map.weight.value.data(), d, Op::none, std::int64_t{d} * d},
-                 {&contracted_gradient_(first, 0, 0), d, stride});
+                 {row_pointer(contracted_gradient_, first), d, stride});
   }
 
   // dΦ = x dPᵀ, and for the queries + dy Fᵀ.
@@ -226,7 +226,7 @@ class ContractedOrder final : public Order<Scalar> {
   // dWqb += dM Wqᵀ + dm bqᵀ; dbqb += dm; dWq += Wqbᵀ dM; dbq += Wqbᵀ dm.
   void fold_backward(Linear<Scalar>& projection, Linear<Scalar>& basis, int first) const {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs;
-    const Scalar* gradient = &folded_gradient_(first, 0);
+    const Scalar* gradient = row_pointer(folded_gradient_, first);
     Scalar* bias = folded_bias_gradient_.data() + first;
     gemm<Scalar>({hk, hd, d}, {gradient, d}, {projection.weight.value.data(), d, Op::transpose},
                  {basis.weight.gradient.data(), hd}, {1, 1});

@@ -1,5 +1,7 @@
 // Functional attention as its formulas are written, with q, k and v for every token: the cheaper order where there are
 // few tokens for many basis functions. Coefficients lie as in the contracted order, [H, K, B, D].
+#include <algorithm>
+
 #include "basis_functions.hpp"
 #include "core/region.hpp"
 #include "functional.hpp"
@@ -134,7 +136,7 @@ class DirectOrder final : public Order<Scalar> {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs, n = shape_.tokens, batch = shape_.batch;
     for (int h = 0; h < set_.heads; ++h)
       gemm<Scalar>({set_.basis, d, n, batch}, {phi.data() + h * set_.basis, hk, Op::transpose, std::int64_t{n} * hk},
-                   {tokens.data() + h * d, hd, Op::none, std::int64_t{n} * hd}, {&result(h, 0, 0, 0), batch * d, d},
+                   {tokens.data() + h * d, hd, Op::none, std::int64_t{n} * hd}, {row_pointer(result, h), batch * d, d},
                    {scale, 0});
   }
 
@@ -144,7 +146,7 @@ class DirectOrder final : public Order<Scalar> {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs, n = shape_.tokens, batch = shape_.batch;
     for (int h = 0; h < set_.heads; ++h)
       gemm<Scalar>({n, d, set_.basis, batch}, {phi.data() + h * set_.basis, hk, Op::none, std::int64_t{n} * hk},
-                   {&coefficients(h, 0, 0, 0), batch * d, Op::none, d},
+                   {row_pointer(coefficients, h), batch * d, Op::none, d},
                    {tokens.data() + h * d, hd, std::int64_t{n} * hd}, {weighted ? weight() : Scalar(1), 0});
   }
 
@@ -153,7 +155,7 @@ class DirectOrder final : public Order<Scalar> {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs, n = shape_.tokens, batch = shape_.batch;
     for (int h = 0; h < set_.heads; ++h)
       gemm<Scalar>({n, set_.basis, d, batch}, {tokens.data() + h * d, hd, Op::none, std::int64_t{n} * hd},
-                   {&coefficients(h, 0, 0, 0), batch * d, Op::transpose, d},
+                   {row_pointer(coefficients, h), batch * d, Op::transpose, d},
                    {phi_gradient_.data() + h * set_.basis, hk, std::int64_t{n} * hk},
                    {weighted ? weight() : Scalar(1), add ? Scalar(1) : Scalar(0)});
   }

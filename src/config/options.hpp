@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 
 // The keys of a deck's sections. Each is declared once, in the code that uses it; deck checking, `ridgeline describe`,
 // the manual's tables and the conformance kit's trials all come from that declaration.

@@ -53,6 +53,13 @@ class Arena {
     return Tensor<Scalar>(passing_.take<Scalar>(batch * tokens * channels), batch, tokens, channels);
   }
 
+  /// Lets a part (anything with `reserve`) take its memory; what it takes in passing is shared with what comes next.
+  template <class Part>
+  void reserve_apart(Part& part, const Shape& shape) {
+    const Frame frame(*this);
+    part.reserve(shape, *this);
+  }
+
   /// Begins a new layout over the same memory.
   void restart() {
     kept_.restart();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline {
 

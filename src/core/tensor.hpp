@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/kokkos.hpp"
 
@@ -51,6 +52,19 @@ Vector<const Scalar> read(const Vector<Scalar>& vector) {
 template <class Scalar>
 Shape shape_of(const Tensor<Scalar>& tensor) {
   return {static_cast<int>(tensor.extent(0)), static_cast<int>(tensor.extent(1))};
+}
+
+/// Where entry [index, 0, …] of a view lies: arithmetic only, so that the host may do it for memory of a device.
+template <class ViewType>
+auto* row_pointer(const ViewType& view, std::size_t index) {
+  return view.data() + index * (view.extent(0) > 0 ? view.size() / view.extent(0) : 0);
+}
+
+/// The shapes that `samples` of as many tokens come in when they are taken `batch` at a time.
+inline std::vector<Shape> batches_of(int samples, int batch, int tokens) {
+  std::vector<Shape> shapes{{batch, tokens}};
+  if (const int rest = samples % batch; rest > 0) shapes.push_back({rest, tokens});
+  return shapes;
 }
 
 template <class ViewType>

@@ -59,13 +59,12 @@ class Sine final : public Task {
     const double amplitude = amplitudes_.uniform(index, amplitude_[0], amplitude_[1]);
     const double phase = phases_.uniform(index, phase_[0], phase_[1]);
     choose_context(index, shown);
-    const int channels = mask_channel_ ? 3 : 2;
     for (int i = 0; i < tokens_; ++i) {
       const double x = first_ + i * step_;
       targets[i] = amplitude * std::sin(x - phase);
-      inputs[i * channels] = x;
-      inputs[i * channels + 1] = shown[i] ? targets[i] : 0;
-      if (mask_channel_) inputs[i * channels + 2] = shown[i];
+      *inputs++ = x;
+      *inputs++ = shown[i] ? targets[i] : 0;
+      if (mask_channel_) *inputs++ = shown[i];
     }
   }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "core/region.hpp"
 
 namespace ridgeline {

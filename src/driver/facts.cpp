@@ -25,9 +25,10 @@ std::string backend_text() { return fmt::format("{}, Kokkos {}", Execution::name
 }  // namespace
 
 std::string machine_text() {
-  return fmt::format("back end  {}\nthreads   {}\nGEMM      {} in single, {} in double precision\ncompiler  {}, {}",
-                     backend_text(), Execution().concurrency(), gemm_backend<float>(), gemm_backend<double>(),
-                     build_compiler, build_type);
+  return fmt::format(
+      "back end  {}\nthreads   {}\nGEMM      {} in single, {} in double precision\nBLAS      {}\ncompiler  {}, {}{}{}",
+      backend_text(), Execution().concurrency(), gemm_backend<float>(), gemm_backend<double>(), build_blas,
+      build_compiler, build_type, *build_preset != '\0' ? ", preset " : "", build_preset);
 }
 
 Facts facts_of(const Experiment& experiment, std::size_t parameters, double seconds) {

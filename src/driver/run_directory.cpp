@@ -1,6 +1,6 @@
 #include "driver/run_directory.hpp"
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 
 namespace ridgeline {
@@ -25,6 +25,7 @@ RunDirectory::RunDirectory(const std::string& named, const std::string& experime
 
 void RunDirectory::prepare() const {
   make_directory(path_);
+  remove_leftovers(path_);
   std::error_code ignored;
   bool held_a_run = false;
   for (const char* file : files_of_a_run) held_a_run |= std::filesystem::remove(path_ / file, ignored);

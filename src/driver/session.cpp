@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "core/region.hpp"
 
 namespace ridgeline {
@@ -29,12 +29,6 @@ double free_memory() {
   return std::numeric_limits<double>::infinity();
 }
 
-std::vector<Shape> shapes_of(int samples, int batch, int tokens) {
-  std::vector<Shape> shapes{{batch, tokens}};
-  if (const int rest = samples % batch; rest > 0) shapes.push_back({rest, tokens});
-  return shapes;
-}
-
 template <class Scalar>
 std::vector<Scalar> host_copy(const Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory>& view) {
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
@@ -48,11 +42,12 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
   const Task& train = *experiment.sets.front().task;
   MemoryNeed need;
   need.parameters = 4.0 * sizeof(Scalar) * static_cast<double>(model.parameters().length());
-  std::vector<Shape> shapes = shapes_of(train.samples(), experiment.training.batch, train.tokens());
+  std::vector<Shape> shapes = batches_of(train.samples(), experiment.training.batch, train.tokens());
   double largest = 0;
   for (const TaskSet& set : experiment.sets) {
-    const int batch = std::clamp(evaluation_rows(experiment) / set.task->tokens(), 1, set.task->samples());
-    const std::vector<Shape> more = shapes_of(set.task->samples(), batch, set.task->tokens());
+    const int batch =
+        Evaluator<Scalar>::batch_for(evaluation_rows(experiment), set.task->samples(), set.task->tokens());
+    const std::vector<Shape> more = batches_of(set.task->samples(), batch, set.task->tokens());
     shapes.insert(shapes.end(), more.begin(), more.end());
     need.data += DataSet<Scalar>::bytes(*set.task);
     const double predictions =

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline {
 

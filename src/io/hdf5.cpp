@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 
 namespace ridgeline::hdf5 {

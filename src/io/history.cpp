@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "config/error.hpp"
 #include "config/text.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 
 namespace ridgeline {

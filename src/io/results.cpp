@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "config/error.hpp"
 #include "config/text.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline {
 

@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "config/error.hpp"
 #include "config/text.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline {
 

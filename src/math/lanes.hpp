@@ -81,7 +81,8 @@ KOKKOS_INLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, const Body&
 template <class TeamMember, class Body>
 KOKKOS_INLINE_FUNCTION auto max_lanes(const TeamMember& team, int n, const Body& body) {
   using Value = std::decay_t<decltype(body(0))>;
-  Value largest = std::numeric_limits<Value>::lowest();
+  constexpr Value lowest = std::numeric_limits<Value>::lowest();
+  Value largest = lowest;
   if constexpr (detail::team_on_host<TeamMember>) {
     const detail::LaneRange own = detail::own_lanes(team, n);
     RIDGELINE_SIMD(reduction(max : largest))

@@ -105,7 +105,7 @@ KOKKOS_INLINE_FUNCTION void clear(const Team& team, double* row, int length) {
 }
 
 /// Adds the ridge to a Gram matrix and overwrites it by its LU factors. A pivot that is not clearly above the rounding
-/// of the largest diagonal entry raises the signal with the pivot, or with NaN where the matrix was not finite.
+/// of the largest diagonal entry raises the signal with the smallest pivot, or with NaN where the matrix was not finite.
 KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, double ridge, const Signal& signal,
                                       std::uint32_t where) {
   const int n = static_cast<int>(gram.extent(0));
@@ -121,14 +121,14 @@ KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, doubl
   team.team_barrier();
   const double rounding = 2.2204460492503131e-16 * n * largest;
   const bool finite = largest < 1e300;
+  bool lost = !finite;
+  double smallest = finite ? largest : NAN;
   for (int i = 0; i < n; ++i) {
     const double pivot = gram(i, i);
-    if (finite && pivot > rounding) continue;
-    // Pivots after one that is zero are not numbers: it is the first that counts.
-    const float number = finite ? static_cast<float>(pivot) : NAN;
-    Kokkos::single(Kokkos::PerTeam(team), [=]() { signal.raise(where, number); });
-    return;
+    lost = lost || !(pivot > rounding);
+    smallest = pivot < smallest ? pivot : smallest;  // pivots after one that is zero are not numbers, and do not count
   }
+  if (lost) Kokkos::single(Kokkos::PerTeam(team), [=]() { signal.raise(where, static_cast<float>(smallest)); });
 }
 
 /// right = matrix⁻¹ right

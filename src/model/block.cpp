@@ -20,12 +20,8 @@ void Block<Scalar>::reserve(const Shape& shape, Arena& arena) {
     *kept = arena.kept<Scalar>(shape.batch, shape.tokens, width_);
   for (Tensor<Scalar>* passing : {&layer_gradient_, &middle_gradient_})
     *passing = arena.passing<Scalar>(shape.batch, shape.tokens, width_);
-  const auto reserve_alone = [&](auto& part) {
-    const Arena::Frame frame(arena);
-    part.reserve(shape, arena);
-  };
-  reserve_alone(*attention_);
-  reserve_alone(*ffn_);
+  arena.reserve_apart(*attention_, shape);
+  arena.reserve_apart(*ffn_, shape);
   for (LayerNorm<Scalar>* norm : {&norm1_, &norm2_}) {
     const Arena::Frame frame(arena);
     norm->reserve(shape.rows(), arena);

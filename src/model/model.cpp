@@ -41,12 +41,8 @@ void Model<Scalar>::reserve(const Shape& shape, Arena& arena) {
   states_.resize(blocks_.size() + 1);
   for (Tensor<Scalar>& state : states_) state = arena.kept<Scalar>(shape.batch, shape.tokens, plan_.width);
   for (Tensor<Scalar>& gradient : gradients_) gradient = arena.passing<Scalar>(shape.batch, shape.tokens, plan_.width);
-  const auto reserve_alone = [&](auto& part) {
-    const Arena::Frame frame(arena);
-    part.reserve(shape, arena);
-  };
-  reserve_alone(*encoder_);
-  for (auto& block : blocks_) reserve_alone(*block);
+  arena.reserve_apart(*encoder_, shape);
+  for (auto& block : blocks_) arena.reserve_apart(*block, shape);
   const Arena::Frame frame(arena);
   head_sums_.reserve(shape.rows(), plan_.targets, arena);
 }

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/error.hpp"
 #include "config/text.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program to declare it

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 #include "io/history.hpp"
 #include "io/results.hpp"

@@ -11,16 +11,25 @@ constexpr int chunk = 4096;  // entries that a team takes at a time
 
 int chunks(std::size_t length) { return static_cast<int>((length + chunk - 1) / chunk); }
 
+/// The entries that one team takes; their number may be more than an int holds.
+struct Chunk {
+  std::size_t begin;
+  int size;
+
+  KOKKOS_INLINE_FUNCTION Chunk(int number, std::size_t length)
+      : begin(static_cast<std::size_t>(number) * chunk),
+        size(begin + chunk < length ? chunk : static_cast<int>(length - begin)) {}
+};
+
 /// norm = the square root of the sum of squares, added up chunk by chunk in double.
 template <class Scalar>
 void measure(Vector<const Scalar> gradients, Kokkos::View<double*, Memory> partial, Kokkos::View<double, Memory> norm) {
-  const int length = extent(gradients, 0), count = chunks(gradients.extent(0));
+  const int count = chunks(gradients.extent(0));
   Kokkos::parallel_for(
       "ridgeline::adam/norm/chunks", one_team_each(count), KOKKOS_LAMBDA(const Team& team) {
-        const int begin = team.league_rank() * chunk;
-        const int size = begin + chunk < length ? chunk : length - begin;
-        const Scalar* g = gradients.data() + begin;
-        const double sum = sum_lanes(team, size, [=](int i) { return double(g[i]) * double(g[i]); });
+        const Chunk own(team.league_rank(), gradients.extent(0));
+        const Scalar* g = gradients.data() + own.begin;
+        const double sum = sum_lanes(team, own.size, [=](int i) { return double(g[i]) * double(g[i]); });
         Kokkos::single(Kokkos::PerTeam(team), [=]() { partial(team.league_rank()) = sum; });
       });
   Kokkos::parallel_for(
@@ -51,18 +60,16 @@ void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<S
   const Scalar root = static_cast<Scalar>(std::sqrt(1 - std::pow(beta2, time)));
   const Scalar keep1 = Scalar(beta1), keep2 = Scalar(beta2), take1 = Scalar(1 - beta1), take2 = Scalar(1 - beta2);
   const Scalar tiny = Scalar(epsilon);
-  const int length = extent(parameters, 0);
   Kokkos::parallel_for(
       "ridgeline::adam/step", one_team_each(chunks(parameters.extent(0))), KOKKOS_LAMBDA(const Team& team) {
-        const int begin = team.league_rank() * chunk;
-        const int size = begin + chunk < length ? chunk : length - begin;
+        const Chunk own(team.league_rank(), parameters.extent(0));
         const Scalar scale =
             largest_norm > 0 && norm() > largest_norm ? static_cast<Scalar>(largest_norm / norm()) : Scalar(1);
-        Scalar* p = parameters.data() + begin;
-        Scalar* g = gradients.data() + begin;
-        Scalar* m = first.data() + begin;
-        Scalar* v = second.data() + begin;
-        for_lanes(team, size, [=](int i) {
+        Scalar* p = parameters.data() + own.begin;
+        Scalar* g = gradients.data() + own.begin;
+        Scalar* m = first.data() + own.begin;
+        Scalar* v = second.data() + own.begin;
+        for_lanes(team, own.size, [=](int i) {
           const Scalar gradient = scale * g[i];
           const Scalar mean = keep1 * m[i] + take1 * gradient;
           const Scalar square = keep2 * v[i] + take2 * gradient * gradient;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "io/hdf5.hpp"
 
 namespace ridgeline {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "core/region.hpp"
 
 namespace ridgeline {
@@ -36,11 +36,11 @@ Metrics metrics_of(const double* sums, int samples, double values, double shown_
 }  // namespace
 
 template <class Scalar>
-void check_signals(const Model<Scalar>& model, const std::string& when) {
+void check_signals(const Model<Scalar>& model, const std::function<std::string()>& when) {
   const auto slots = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.signals());
   for (std::size_t slot = 0; slot < slots.extent(0); ++slot)
     if (const Signal::Content content = Signal::decode(host_pointer(slots)[slot]); content.raised)
-      throw Error(Exit::numerical, when + ", " + model.explain(slot, content) + ".");
+      throw Error(Exit::numerical, when() + ", " + model.explain(slot, content) + ".");
 }
 
 template <class Scalar>
@@ -56,16 +56,8 @@ Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, in
 }
 
 template <class Scalar>
-int Evaluator<Scalar>::samples_at_once(const DataSet<Scalar>& set) const {
-  return std::clamp(rows_ / set.tokens(), 1, set.samples());
-}
-
-template <class Scalar>
 std::vector<Shape> Evaluator<Scalar>::shapes(const DataSet<Scalar>& set) const {
-  const int batch = samples_at_once(set), rest = set.samples() % batch;
-  std::vector<Shape> list{{batch, set.tokens()}};
-  if (rest > 0) list.push_back({rest, set.tokens()});
-  return list;
+  return batches_of(set.samples(), samples_at_once(set), set.tokens());
 }
 
 template <class Scalar>
@@ -88,15 +80,15 @@ Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set,
   for (int first = 0; first < set.samples(); first += batch) {
     const int count = std::min(batch, set.samples() - first);
     // A set's samples lie side by side: a batch is a part of the set as it is.
-    const Tensor<const Scalar> inputs(&set.inputs()(first, 0, 0), count, tokens, channels);
-    const Tensor<const Scalar> truth(&set.target_values()(first, 0, 0), count, tokens, targets);
-    const Matrix<const std::uint8_t> shown(&set.shown()(first, 0), count, tokens);
-    const Tensor<Scalar> prediction(predictions.data() ? &predictions(first, 0, 0) : memory_.data(), count, tokens,
-                                    targets);
+    const Tensor<const Scalar> inputs(row_pointer(set.inputs(), first), count, tokens, channels);
+    const Tensor<const Scalar> truth(row_pointer(set.target_values(), first), count, tokens, targets);
+    const Matrix<const std::uint8_t> shown(row_pointer(set.shown(), first), count, tokens);
+    const Tensor<Scalar> prediction(predictions.data() ? row_pointer(predictions, first) : memory_.data(), count,
+                                    tokens, targets);
     model.forward(inputs, prediction);
     sum_errors<Scalar>(prediction, truth, shown, sums_, first);
   }
-  check_signals(model, "evaluation of the set " + set.name());
+  check_signals<Scalar>(model, [&] { return "evaluation of the set " + set.name(); });
   const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
   const auto shown = Kokkos::create_mirror_view_and_copy(
       Kokkos::HostSpace(), Kokkos::subview(set.shown(), 0, Kokkos::ALL));  // as many in every sample
@@ -111,13 +103,8 @@ Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set,
   return metrics;
 }
 
-template <class Scalar>
-double Evaluator<Scalar>::bytes(int samples, int tokens, int targets) {
-  return double(samples) * (double(tokens) * targets * sizeof(Scalar) + error_sum_count * sizeof(double));
-}
-
-template void check_signals(const Model<float>&, const std::string&);
-template void check_signals(const Model<double>&, const std::string&);
+template void check_signals(const Model<float>&, const std::function<std::string()>&);
+template void check_signals(const Model<double>&, const std::function<std::string()>&);
 template class Evaluator<float>;
 template class Evaluator<double>;
 

@@ -1,6 +1,9 @@
 // A model's predictions on a whole set, and their figures of merit.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "data/data_set.hpp"
@@ -17,6 +20,9 @@ class Evaluator {
   /// For sets of any length, `rows` tokens (or one sample, where it is longer) at a time.
   Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows);
 
+  /// How many samples of `tokens` are evaluated at once.
+  static int batch_for(int rows, int samples, int tokens) { return std::clamp(rows / tokens, 1, samples); }
+
   /// The shapes that the model must be prepared for to evaluate a set.
   std::vector<Shape> shapes(const DataSet<Scalar>& set) const;
 
@@ -26,12 +32,9 @@ class Evaluator {
   /// The same, and the predictions, [samples, tokens, targets], on the host.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, std::vector<Scalar>& predictions);
 
-  /// Bytes taken for sets of these shapes (samples, tokens, targets).
-  static double bytes(int samples, int tokens, int targets);
-
  private:
   Metrics run(Model<Scalar>& model, const DataSet<Scalar>& set, Tensor<Scalar> predictions);
-  int samples_at_once(const DataSet<Scalar>& set) const;
+  int samples_at_once(const DataSet<Scalar>& set) const { return batch_for(rows_, set.samples(), set.tokens()); }
 
   int rows_;
   Kokkos::View<Scalar*, Memory> memory_;  // predictions of a batch
@@ -41,7 +44,7 @@ class Evaluator {
 /// Throws Error(Exit::numerical), beginning with `when`, where a layer of the model has raised its signal since the last
 /// clear_signals.
 template <class Scalar>
-void check_signals(const Model<Scalar>& model, const std::string& when);
+void check_signals(const Model<Scalar>& model, const std::function<std::string()>& when);
 
 extern template class Evaluator<float>;
 extern template class Evaluator<double>;

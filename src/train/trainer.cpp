@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "core/region.hpp"
 #include "train/evaluate.hpp"
 
@@ -41,9 +41,7 @@ Trainer<Scalar>::Trainer(Model<Scalar>& model, DataSet<Scalar>& data, const Task
 
 template <class Scalar>
 std::vector<Shape> Trainer<Scalar>::shapes() const {
-  std::vector<Shape> list{{plan_.batch, data_.tokens()}};
-  if (const int rest = data_.samples() % plan_.batch; rest > 0) list.push_back({rest, data_.tokens()});
-  return list;
+  return batches_of(data_.samples(), plan_.batch, data_.tokens());
 }
 
 template <class Scalar>
@@ -103,12 +101,12 @@ double Trainer<Scalar>::step() {
 
 template <class Scalar>
 void Trainer<Scalar>::check(double loss) const {
-  const std::string when = fmt::format("step {} (epoch {})", steps_taken_ + 1, steps_taken_ / per_epoch_ + 1);
-  check_signals(model_, when);
+  const auto when = [&] { return fmt::format("step {} (epoch {})", steps_taken_ + 1, steps_taken_ / per_epoch_ + 1); };
+  check_signals<Scalar>(model_, when);
   const double norm = plan_.gradient_clip > 0 ? read_number(adam_.norm()) : 0;
   if (std::isfinite(loss) && std::isfinite(norm)) return;
   throw Error(Exit::numerical,
-              fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when,
+              fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when(),
                           std::isfinite(loss) ? "norm of the gradients" : "loss", std::isfinite(loss) ? norm : loss,
                           plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
 }

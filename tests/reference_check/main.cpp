@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "config/error.hpp"
+#include "core/error.hpp"
 #include "core/kokkos.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline::test {
 

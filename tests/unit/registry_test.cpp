@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "config/error.hpp"
+#include "core/error.hpp"
 
 namespace ridgeline {
 namespace {
