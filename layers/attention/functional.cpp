@@ -72,6 +72,13 @@ class FunctionalAttention final : public Layer<Scalar> {
                          static_cast<double>(std::max<std::int64_t>(setup.inputs, options.integer("basis")));
     if (columns > std::numeric_limits<int>::max())
       throw options.mistake("heads", fmt::format("makes {:.3g} columns, more than can be indexed.", columns));
+    const int basis = static_cast<int>(options.integer("basis"));
+    const double scratch = RidgeMap<Scalar>::scratch_bytes(basis, setup.inputs);
+    if (scratch > RidgeMap<Scalar>::largest_scratch_bytes())
+      throw options.mistake(
+          "basis", fmt::format("takes {:.3g} MiB for each small system at a width of {}; at most "
+                               "{:.3g} MiB can be had.",
+                               scratch / 0x1p20, setup.inputs, RidgeMap<Scalar>::largest_scratch_bytes() / 0x1p20));
     return {setup.inputs,
             setup.outputs,
             static_cast<int>(options.integer("heads")),

@@ -73,9 +73,4 @@ std::vector<RegionTime> region_times() {
   return times;
 }
 
-void reset_region_times() {
-  root.children.clear();
-  current = &root;
-}
-
 }  // namespace ridgeline

@@ -28,9 +28,6 @@ class Region {
 /// has come.
 std::vector<RegionTime> region_times();
 
-/// Forgets all times; no region may be open.
-void reset_region_times();
-
 /// Seconds of the monotonic clock.
 double wall_time();
 

@@ -48,7 +48,7 @@ void print_check(const Experiment& experiment) {
 }
 
 std::string section_text(const std::string& title, const OptionSet& options) {
-  return options.empty() ? "" : fmt::format("[{}]\n{}\n", title, describe_options(options));
+  return options.empty() ? "" : fmt::format("{}\n{}\n", title, describe_options(options));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ OptionSet section_options(const std::string& section) {
   if (section == "train") return train_options();
   const std::size_t dot = section.find('.');
   const std::string head = section.substr(0, dot), tail = dot == std::string::npos ? "" : section.substr(dot + 1);
-  const std::string task = tail.empty() ? "sine" : tail;
+  const std::string task = tail.empty() ? TaskRegistry::instance().names().front() : tail;
   if (head == "data") return data_options(task);
   if (head == "eval") return eval_options(task);
   if (const LayerEntry* entry = Registry::instance().find(head, tail)) return entry->options;
@@ -98,22 +98,23 @@ Exit layers_command(const CommandLine& line) {
 
 Exit describe_command(const CommandLine& line) {
   if (line.subject.empty() || line.subject == "deck") {
-    for (const char* section : {"run", "data.sine", "model", "train", "eval"})
-      fmt::print("{}", section_text(section == std::string("data.sine") ? "data]  [task = sine"
-                                    : section == std::string("eval")    ? "eval.NAME"
-                                                                        : section,
-                                    section_options(section)));
+    fmt::print("{}", section_text("[run]", run_options()));
+    for (const std::string& task : TaskRegistry::instance().names())
+      fmt::print("{}{}", section_text("[data], task = " + task, data_options(task)),
+                 section_text("[eval.NAME], task = " + task, eval_options(task)));
+    fmt::print("{}{}", section_text("[model]", model_options()), section_text("[train]", train_options()));
     return Exit::done;
   }
   const std::size_t slash = line.subject.find('/');
   if (slash == std::string::npos) {
-    fmt::print("{}", section_text(line.subject, section_options(line.subject)));
+    fmt::print("{}", section_text("[" + line.subject + "]", section_options(line.subject)));
     return Exit::done;
   }
   const LayerEntry& entry = Registry::instance().get(line.subject.substr(0, slash), line.subject.substr(slash + 1));
   fmt::print("{}/{}: {} ({})\n", entry.kind, entry.name, entry.summary, entry.origin);
-  fmt::print("{}", entry.options.empty() ? "it has no options\n"
-                                         : "\n" + section_text(entry.kind + "." + entry.name, entry.options));
+  fmt::print("{}", entry.options.empty()
+                       ? "it has no options\n"
+                       : "\n" + section_text("[" + entry.kind + "." + entry.name + "]", entry.options));
   return Exit::done;
 }
 

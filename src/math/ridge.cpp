@@ -382,6 +382,18 @@ void RidgeMap<Scalar>::backward(const Coefficients<Scalar>& queries, const Coeff
 }
 
 template <class Scalar>
+double RidgeMap<Scalar>::scratch_bytes(int basis, int width) {
+  // As the backward kernels take it, the larger ones.
+  const double k = basis, d = width;
+  return sizeof(double) * (basis <= width ? 3 * k * d + 2 * k * k + d : 3 * k * d + 2 * d * d + d);
+}
+
+template <class Scalar>
+double RidgeMap<Scalar>::largest_scratch_bytes() {
+  return TeamPolicy::scratch_size_max(1) - 4096;  // what rounding up to cache lines may add
+}
+
+template <class Scalar>
 double RidgeMap<Scalar>::forward_operations(int heads, int basis, int batch, int width) {
   const double k = basis, d = width, n = std::min(basis, width);
   const double products = basis <= width ? 3 * k * k * d : 2 * k * d * d;

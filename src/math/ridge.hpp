@@ -52,6 +52,10 @@ class RidgeMap {
                 HeadRows<const Scalar> mapped_gradient, const CoefficientGradients<Scalar>& queries_gradient,
                 const CoefficientGradients<Scalar>& values_gradient) const;
 
+  /// Bytes of a team's scratch memory that a system of this size takes, and how many there are.
+  static double scratch_bytes(int basis, int width);
+  static double largest_scratch_bytes();
+
   /// Operations of all systems of a call, in double precision.
   static double forward_operations(int heads, int basis, int batch, int width);
   static double backward_operations(int heads, int basis, int batch, int width);
