@@ -58,8 +58,8 @@ class FunctionalAttention final : public Layer<Scalar> {
                                           content.where % settings_.heads);
     if (std::isnan(content.number))
       return fmt::format(
-          "the ridge solve of {} was given values that are not finite (smallest pivot nan); a smaller "
-          "`learning_rate` or a `gradient_clip` may help",
+          "the ridge solve of {} was given values that are not finite (smallest pivot nan): the data are too large, or "
+          "training has diverged, where a smaller `learning_rate` or a `gradient_clip` helps",
           where);
     return fmt::format("the ridge solve broke down in {} (smallest pivot {:.3g}); a larger `ridge` than {:g} may help",
                        where, content.number, settings_.ridge);

@@ -32,7 +32,7 @@ struct Flag {
 // Values that are more than text are read after Boost has taken the command line apart.
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> table = {
-      {"output", "DIR", "o", "the folder for what is written (default: runs/ and the deck's name)",
+      {"output", "DIR", "o", "the folder for what is written (of a run without it: runs/ and the deck's name)",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
       {"overwrite", "", "", "replace what an earlier run left in that folder",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
@@ -352,7 +352,7 @@ std::string program_help() {
          "Begin with: ridgeline run inputs/sine.ini\n"
          "\n"
          "Exit status: 0 done; 2 a mistake in the command or the deck; 3 a numerical failure;\n"
-         "4 a file could not be read or written; 75 stopped by a signal after writing a checkpoint.\n";
+         "4 a file could not be read or written.\n";
 }
 
 // The summary with a capital and a full stop.

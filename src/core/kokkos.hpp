@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,20 @@ using RangePolicy = Kokkos::RangePolicy<Execution>;
 /// Whether host code may read the tensors' memory as it is.
 inline constexpr bool host_reads_memory = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
 
+/// Kokkos' OpenMP back end has room for 512 threads and does not look.
+inline void check_threads(const std::vector<std::string>& options) {
+  const auto check = [](const std::string& name, const std::string& value) {
+    char* end = nullptr;
+    const long threads = std::strtol(value.c_str(), &end, 10);
+    if (value.empty() || *end != '\0' || threads < 1 || threads > 512)
+      throw Error(Exit::mistake, name + " is " + value + "; it takes 1 to 512.");
+  };
+  for (const std::string& option : options)
+    for (const std::string name : {"--kokkos-threads", "--kokkos-num-threads"})
+      if (option.rfind(name + "=", 0) == 0) check(name, option.substr(name.size() + 1));
+  if (const char* variable = std::getenv("KOKKOS_NUM_THREADS")) check("KOKKOS_NUM_THREADS", variable);
+}
+
 /// Starts Kokkos with its own options (`--kokkos-…`) on `threads` threads (0: Kokkos' own choice). Its start-up warnings
 /// (how threads are bound) are left to the program's log.
 ///
@@ -30,6 +45,7 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
 #else
   const std::string threads_option = "--kokkos-threads=";
 #endif
+  check_threads(options);
   options.insert(options.begin(), {"ridgeline", "--kokkos-disable-warnings"});
   if (threads > 0) options.push_back(threads_option + std::to_string(threads));
   std::vector<char*> arguments;
@@ -40,7 +56,8 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
   } catch (const std::exception&) {
     std::string given;
     for (std::size_t i = 2; i < options.size(); ++i) given += (i > 2 ? " " : "") + options[i];
-    throw Error(Exit::mistake, "Kokkos cannot read its options " + given + ".");
+    throw Error(Exit::mistake, given.empty() ? "Kokkos cannot read one of its variables KOKKOS_… in the environment."
+                                             : "Kokkos cannot read its options " + given + ".");
   }
   if (count <= 1) return;  // what Kokkos knows it took away
   const std::string unknown = arguments[1];

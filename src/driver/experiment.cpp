@@ -104,9 +104,13 @@ void make_sets(Experiment& experiment, const Settings& settings, const DeckSchem
                std::vector<OptionValues>& sections) {
   const TaskEntry& task = TaskRegistry::instance().get(data.text("task"));
   experiment.sets.push_back({"train", task.make(data, data, experiment.seed, "data/train")});
+  constexpr std::size_t most_sets = 1000;
+  if (settings.members("eval").size() > most_sets)
+    throw settings.mistake(settings.members("eval")[most_sets],
+                           fmt::format("is one test set too many; a deck may have {}.", most_sets));
   for (const std::string& section : settings.members("eval")) {
     const std::string name = section.substr(section.find('.') + 1);
-    const std::string complaint = name == "train" ? "is the training set's own name" : why_not_a_set_name(name);
+    const std::string complaint = name == "train" ? "it is the training set's own name" : why_not_a_set_name(name);
     if (!complaint.empty()) throw settings.mistake(section, "cannot be the name of a test set: " + complaint + ".");
     sections.push_back(settings.bind(section, schema.eval()));
     experiment.sets.push_back({name, task.make(data, sections.back(), experiment.seed, "data/eval/" + name)});

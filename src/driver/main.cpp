@@ -1,5 +1,6 @@
 // The program: picks the command, and turns whatever goes wrong into one sentence and an exit status.
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "config/command_line.hpp"
@@ -43,10 +45,26 @@ void limit_threads() {
 #endif
 }
 
-int fail(Exit status, const std::string& sentence) {
+/// One line, whatever a file's name in it holds. Never throws: standard error may be closed or full.
+int fail(Exit status, std::string sentence) {
+  for (char& letter : sentence)
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
   std::fflush(stdout);
-  fmt::print(stderr, "ridgeline: {}\n", sentence);
+  std::fputs(("ridgeline: " + sentence + "\n").c_str(), stderr);
   return static_cast<int>(status);
+}
+
+/// A file opened later must not take the place of a closed standard stream, or what is meant for that ends up in it.
+void open_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return;
+}
+
+/// What was asked for on standard output must have got there; a run's lines are in its log as well.
+int finish(Exit status, bool needs_output) {
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || !needs_output || status != Exit::done) return static_cast<int>(status);
+  return fail(Exit::file, "standard output cannot be written.");
 }
 
 }  // namespace
@@ -54,11 +72,18 @@ int fail(Exit status, const std::string& sentence) {
 int main(int count, char** arguments) {
   // A file that grows beyond the user's limit is an error as any other, not the program's end.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Nor does a reader that goes away (`| head`) end a run.
+  std::signal(SIGPIPE, SIG_IGN);
+  open_standard_streams();
   limit_threads();
   try {
-    return static_cast<int>(perform(ridgeline::parse_command_line({arguments + 1, arguments + count})));
+    const CommandLine line = ridgeline::parse_command_line({arguments + 1, arguments + count});
+    const bool needs_output = line.command != "run" && line.command != "report" && line.output.empty();
+    return finish(perform(line), needs_output);
   } catch (const ridgeline::Error& error) {
     return fail(error.status(), error.what());
+  } catch (const std::system_error&) {
+    return fail(Exit::file, "standard output cannot be written.");  // fmt's; other files have errors of their own
   } catch (const std::bad_alloc&) {
     return fail(Exit::mistake, "there is not enough memory for this; a smaller batch, model or grid needs less.");
   } catch (const std::exception& error) {

@@ -165,7 +165,7 @@ class Run {
   double training_began_ = 0;
 };
 
-void begin(const Experiment& experiment, const RunDirectory& directory, Console& console) {
+void begin(const Experiment& experiment, RunDirectory& directory, Console& console) {
   directory.prepare();
   console.open_log(directory.log());
   console.log(fmt::format("Ridgeline {}\nhost      {}\n{}", version, host_name(), machine_text()));
@@ -181,7 +181,7 @@ void report(const RunDirectory& directory, Console& console) {
 }
 
 template <class Scalar>
-void train_and_report(const Experiment& experiment, const RunDirectory& directory, Console& console) {
+void train_and_report(const Experiment& experiment, RunDirectory& directory, Console& console) {
   const double began = wall_time();
   {
     const Region region("run");
@@ -221,7 +221,7 @@ Exit run_command(const CommandLine& line) {
   const Experiment experiment = read_experiment(line.deck, line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
-  const RunDirectory directory(line.output, experiment.name, line.overwrite);
+  RunDirectory directory(line.output, experiment.name, line.overwrite);
   try {
     if (experiment.single_precision)
       train_and_report<float>(experiment, directory, console);

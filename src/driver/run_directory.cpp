@@ -1,5 +1,13 @@
 #include "driver/run_directory.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
 #include "core/error.hpp"
 #include "io/files.hpp"
 
@@ -10,11 +18,42 @@ constexpr const char* files_of_a_run[] = {
     "deck.ini",   "log.txt",      "history.csv", "checkpoint.h5", "checkpoint.previous.h5",
     "results.h5", "metrics.json", "report.html"};
 
+/// A lock that dies with its process, also one that is killed.
+std::shared_ptr<void> lock_folder(const std::filesystem::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(Exit::file, folder.string() + " cannot be opened: " + std::strerror(errno) + ".");
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(descriptor);
+    throw Error(Exit::mistake, "another run is at work in " + folder.string() + "; -o DIR takes another folder.");
+  }
+  // Where a file system knows no locks, the run goes on without.
+  return {nullptr, [descriptor](void*) { close(descriptor); }};
+}
+
+/// The report's own pictures, and the folder where nothing else is in it.
+void remove_pictures(const std::filesystem::path& figures) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> own;
+  for (const auto& entry : std::filesystem::directory_iterator(figures, ignored)) {
+    const std::filesystem::path& file = entry.path();
+    const std::string name = file.stem().string();
+    const bool drawn = name == "loss" || name == "metrics" || name == "time" || name.rfind("predictions_", 0) == 0;
+    if (drawn && (file.extension() == ".svg" || file.extension() == ".png")) own.push_back(file);
+  }
+  for (const std::filesystem::path& file : own) std::filesystem::remove(file, ignored);
+  if (!own.empty()) std::filesystem::remove(figures, ignored);
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& named, const std::string& experiment, bool overwrite)
-    : path_(named.empty() ? std::filesystem::path("runs") / experiment : std::filesystem::path(named)) {
-  if (overwrite) return;
+    : path_(named.empty() ? std::filesystem::path("runs") / experiment : std::filesystem::path(named)),
+      overwrite_(overwrite) {
+  refuse_a_run();
+}
+
+void RunDirectory::refuse_a_run() const {
+  if (overwrite_) return;
   for (const char* file : files_of_a_run) {
     std::error_code ignored;
     if (std::filesystem::exists(path_ / file, ignored))
@@ -23,13 +62,14 @@ RunDirectory::RunDirectory(const std::string& named, const std::string& experime
   }
 }
 
-void RunDirectory::prepare() const {
+void RunDirectory::prepare() {
   make_directory(path_);
+  lock_ = lock_folder(path_);
+  refuse_a_run();  // one may have begun since
   remove_leftovers(path_);
   std::error_code ignored;
-  bool held_a_run = false;
-  for (const char* file : files_of_a_run) held_a_run |= std::filesystem::remove(path_ / file, ignored);
-  if (held_a_run) std::filesystem::remove_all(path_ / "figures", ignored);
+  for (const char* file : files_of_a_run) std::filesystem::remove(path_ / file, ignored);
+  remove_pictures(path_ / "figures");
 }
 
 bool RunDirectory::would_remove(const std::filesystem::path& file) const {

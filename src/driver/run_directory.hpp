@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace ridgeline {
@@ -15,8 +16,9 @@ class RunDirectory {
   /// run already and `overwrite` is not given.
   RunDirectory(const std::string& named, const std::string& experiment, bool overwrite);
 
-  /// Makes the folder, and removes the files of the run that is overwritten. Throws Error(Exit::file).
-  void prepare() const;
+  /// Makes the folder, locks it for as long as this object or a copy lives, and removes the files of the run that is
+  /// overwritten. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has begun in it.
+  void prepare();
 
   /// Whether a file is one of those that prepare() removes.
   bool would_remove(const std::filesystem::path& file) const;
@@ -30,7 +32,11 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / "metrics.json"; }
 
  private:
+  void refuse_a_run() const;
+
   std::filesystem::path path_;
+  bool overwrite_ = false;
+  std::shared_ptr<void> lock_;
 };
 
 }  // namespace ridgeline

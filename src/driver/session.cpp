@@ -1,6 +1,7 @@
 #include "driver/session.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -17,16 +18,27 @@ int evaluation_rows(const Experiment& experiment) {
   return experiment.training.batch * experiment.sets.front().task->tokens();
 }
 
-/// Bytes of main memory that are free, or infinity where the system does not say.
+/// What a limit on the process (`ulimit -v`) or on its control group (a queue's) leaves, or infinity.
+double memory_limit() {
+  double limit = std::numeric_limits<double>::infinity();
+  rlimit address_space{};
+  if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY)
+    limit = static_cast<double>(address_space.rlim_cur);
+  double group = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> group) limit = std::min(limit, group);  // "max" is no number
+  return limit;
+}
+
+/// Bytes of main memory that may be had, or infinity where the system does not say.
 double free_memory() {
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
   double kibibytes = 0;
   while (file >> key >> kibibytes) {
     std::getline(file, unit);
-    if (key == "MemAvailable:") return kibibytes * 1024;
+    if (key == "MemAvailable:") return std::min(kibibytes * 1024, memory_limit());
   }
-  return std::numeric_limits<double>::infinity();
+  return memory_limit();
 }
 
 template <class Scalar>
