@@ -117,12 +117,31 @@ hid_t stored_type() {
   }
 }
 
-Handle string_type() {
+Handle string_type(std::size_t size) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_size(type.get(), size);
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
   return type;
 }
+
+/// Strings as they are stored: all of the longest one's size, filled up with zeros. Variable-length ones would lie in
+/// HDF5's global heap, and HDF5 1.10 crashes where that is damaged.
+struct FixedStrings {
+  explicit FixedStrings(const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      size = std::max(size, value.size());
+    }
+    letters.reserve(size * values.size());
+    for (const std::string& value : values) {
+      letters.insert(letters.end(), value.begin(), value.end());
+      letters.resize(letters.size() + size - value.size(), '\0');
+    }
+  }
+
+  std::size_t size = 1;  // HDF5 has no strings of size 0
+  std::vector<char> letters;
+};
 
 Handle make_space(const Shape& shape) {
   if (shape.empty()) {
@@ -337,6 +356,21 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& values) {
     pointers.push_back(value.c_str());
   }
   return pointers;
+}
+
+/// put_attribute for strings. HDF5 1.10 keeps an attribute in an object's header, which has room for 64 KiB: only what
+/// is longer is stored with variable length.
+void put_string_attribute(const File& file, hid_t handle, const std::string& object, const std::string& attribute,
+                          const Shape& shape, const std::vector<std::string>& values) {
+  constexpr std::size_t most_bytes = 60000;
+  const FixedStrings strings(values);
+  if (strings.letters.size() <= most_bytes) {
+    const Handle type = string_type(strings.size);
+    put_attribute(file, handle, object, attribute, type.get(), type.get(), shape, strings.letters.data());
+  } else {
+    const Handle type = string_type(H5T_VARIABLE);
+    put_attribute(file, handle, object, attribute, type.get(), type.get(), shape, pointers_to(values).data());
+  }
 }
 
 Dataset open_dataset(const File& file, hid_t handle, const std::string& name) {
@@ -726,9 +760,10 @@ std::vector<std::string> File::read_strings(const std::string& name) const {
 }
 
 void File::write_strings(const std::string& name, const std::vector<std::string>& values) {
-  const Handle type = string_type();
+  const FixedStrings strings(values);
+  const Handle type = string_type(strings.size);
   write_dataset(*this, handle_, name, type.get(), type.get(), {static_cast<std::int64_t>(values.size())},
-                pointers_to(values).data());
+                strings.letters.data());
 }
 
 bool File::has_attribute(const std::string& object, const std::string& attribute) const {
@@ -775,21 +810,19 @@ void File::write_attribute(const std::string& object, const std::string& attribu
     put_attribute(*this, handle_, object, attribute, stored, memory, shape, data);
   };
   const auto size = [](const auto& list) { return Shape{static_cast<std::int64_t>(list.size())}; };
-  const Handle text = string_type();
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     put(H5T_STD_I64LE, H5T_NATIVE_INT64, {}, integer);
   } else if (const auto* number = std::get_if<double>(&value)) {
     put(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, {}, number);
   } else if (const auto* string = std::get_if<std::string>(&value)) {
-    const char* pointer = string->c_str();
-    put(text.get(), text.get(), {}, &pointer);
+    put_string_attribute(*this, handle_, object, attribute, {}, {*string});
   } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
     put(H5T_STD_I64LE, H5T_NATIVE_INT64, size(*integers), integers->data());
   } else if (const auto* numbers = std::get_if<std::vector<double>>(&value)) {
     put(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, size(*numbers), numbers->data());
   } else {
     const auto& strings = std::get<std::vector<std::string>>(value);
-    put(text.get(), text.get(), size(strings), pointers_to(strings).data());
+    put_string_attribute(*this, handle_, object, attribute, size(strings), strings);
   }
 }
 

@@ -100,6 +100,8 @@ class File {
   template <class T>
   void write(const std::string& name, const std::vector<T>& data, const Shape& shape);
 
+  /// Strings are written with fixed length (UTF-8, filled up with zeros; attributes beyond 60,000 bytes with variable
+  /// length) and read with either.
   std::vector<std::string> read_strings(const std::string& name) const;  // a scalar gives one
   void write_strings(const std::string& name, const std::vector<std::string>& values);
 

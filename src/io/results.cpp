@@ -15,11 +15,11 @@ namespace ridgeline {
 
 namespace {
 
-constexpr std::int64_t newest_format = 1;
+constexpr std::int64_t newest_format = 2;
 
 /// Root attributes that are no facts.
 const std::set<std::string>& own_attributes() {
-  static const std::set<std::string> names{"sets", "format"};
+  static const std::set<std::string> names{"format"};
   return names;
 }
 
@@ -95,7 +95,7 @@ std::string why_not_a_set_name(const std::string& name) {
   if (name.empty()) {
     return "a set's name may not be empty";
   }
-  if (name == "time" || name == "." || name == "..") {
+  if (name == "time" || name == "set_names" || name == "." || name == "..") {
     return fmt::format("a set may not be called \"{}\": the name is taken", name);
   }
   const auto is_refused = [](char letter) {
@@ -157,7 +157,7 @@ void write_facts(hdf5::File& file, const Facts& facts, const std::vector<std::st
     }
     file.write_attribute("/", name, value);
   }
-  file.write_attribute("/", "sets", set_names);
+  file.write_strings("set_names", set_names);  // no attribute: that would have to fit in 64 KiB
   file.write_attribute("/", "format", newest_format);
 }
 
@@ -179,17 +179,13 @@ std::vector<std::string> read_set_names(const hdf5::File& file) {
   if (format != newest_format) {
     fail(file, fmt::format("the results are of format {}, and this program reads format {}", format, newest_format));
   }
-  const hdf5::Value value = file.attribute("/", "sets");
-  const auto* names = std::get_if<std::vector<std::string>>(&value);
-  if (names == nullptr) {
-    fail(file, R"(attribute "sets" of "/" is not a list of names)");
-  }
-  for (const std::string& name : *names) {
+  const std::vector<std::string> names = file.read_strings("set_names");
+  for (const std::string& name : names) {
     if (const std::string why = why_not_a_set_name(name); !why.empty()) {
       fail(file, why);
     }
   }
-  return *names;
+  return names;
 }
 
 std::vector<std::int64_t> spread_samples(std::int64_t samples, std::int64_t most) {

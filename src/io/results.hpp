@@ -1,6 +1,7 @@
 // results.h5: what went into a trained model and what came out, by set; where the time went; what was run.
 //
-//   /                      attributes: `sets` (names in order, train first), `format`, and the facts of the run
+//   /                      attributes: `format`, and the facts of the run
+//   /set_names             names of the sets in order, train first
 //   /SET                   attributes: mse, mse_hidden, mse_shown, relative_l2, and the same with untrained_ in front
 //   /SET/inputs            [samples, tokens, channels]   attribute `channels`: their names
 //   /SET/targets           [samples, tokens, targets]    attribute `channels`: their names
@@ -53,7 +54,7 @@ struct Results {
 };
 
 /// Why a set cannot have this name, as the rest of a sentence, or empty when it can. It names a group here, a column of
-/// history.csv and a picture: "time", "", "." and ".." are taken, slashes, commas, quotes and control characters are
+/// history.csv and a picture: "time", "set_names", "", "." and ".." are taken, slashes, commas, quotes and control characters are
 /// refused. Decks are checked with it too.
 std::string why_not_a_set_name(const std::string& name);
 

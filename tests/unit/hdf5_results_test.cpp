@@ -160,10 +160,24 @@ TEST(Results, RefusesOtherFiles) {
   expect_contains(file_error([&] { read_results<float>(folder / "newer.h5"); }), "format 99");
 }
 
+TEST(Results, HoldsThousandsOfSets) {
+  const TemporaryFolder folder;
+  std::vector<std::string> names;
+  for (int index = 0; index < 5000; ++index) {
+    names.push_back("set_number_" + std::to_string(index));
+  }
+  hdf5::write_atomically(folder / "results.h5", [&](hdf5::File& file) {
+    write_facts(file, {{"task", "sine"}}, names);
+  });
+  const hdf5::File file = hdf5::File::open(folder / "results.h5");
+  EXPECT_EQ(read_set_names(file), names);
+  EXPECT_EQ(read_facts(file), (Facts{{"task", "sine"}}));
+}
+
 TEST(Results, RefusesNamesThatAreTaken) {
   EXPECT_EQ(why_not_a_set_name("ood_x"), "");
   EXPECT_EQ(why_not_a_set_name("größe 2 & <b>'s"), "");
-  for (const char* name : {"", "time", ".", "..", "a/b", "a,b", "a\"b", "a\nb"}) {
+  for (const char* name : {"", "time", "set_names", ".", "..", "a/b", "a,b", "a\"b", "a\nb"}) {
     EXPECT_NE(why_not_a_set_name(name), "") << name;
   }
   const TemporaryFolder folder;
@@ -171,8 +185,8 @@ TEST(Results, RefusesNamesThatAreTaken) {
   results.sets[0].name = "time";
   expect_contains(file_error([&] { write_results(folder / "results.h5", results); }), "\"time\": the name is taken");
   results = example<float>();
-  results.facts["sets"] = "3";
-  expect_contains(file_error([&] { write_results(folder / "results.h5", results); }), "\"sets\": the name is taken");
+  results.facts["format"] = "3";
+  expect_contains(file_error([&] { write_results(folder / "results.h5", results); }), "\"format\": the name is taken");
 }
 
 }  // namespace

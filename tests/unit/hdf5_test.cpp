@@ -132,6 +132,25 @@ TEST(Hdf5, KeepsAttributesOfEveryKind) {
   expect_contains(file_error([&] { file.attributes("none"); }), "attributes of \"/none\"");
 }
 
+TEST(Hdf5, KeepsStringsOutsideTheGlobalHeap) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> strings{"α", "", "a longer one"};
+  write_atomically(folder / "file.h5", [&](File& file) {
+    file.write_strings("strings", strings);
+    file.write_strings("blank", {""});
+    file.write_attribute("/", "list", strings);
+    file.write_attribute("/", "text", std::string("x"));
+    file.write_attribute("/", "empty", std::string());
+  });
+  EXPECT_EQ(content_of(folder / "file.h5").find("GCOL"), std::string::npos);  // how a global heap begins
+  const File file = File::open(folder / "file.h5");
+  EXPECT_EQ(file.read_strings("strings"), strings);
+  EXPECT_EQ(file.read_strings("blank"), (std::vector<std::string>{""}));
+  EXPECT_EQ(file.attribute("/", "list"), Value(strings));
+  EXPECT_EQ(file.attribute_string("/", "text"), "x");
+  EXPECT_EQ(file.attribute_string("/", "empty"), "");
+}
+
 /// A file as h5py and others write it, with what this layer never writes itself.
 void write_foreign_file(const std::filesystem::path& path) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -149,6 +168,10 @@ void write_foreign_file(const std::filesystem::path& path) {
   put_attribute("full", fixed, fixed, scalar, "per_head");
   H5Tset_strpad(fixed, H5T_STR_SPACEPAD);
   put_attribute("padded", fixed, fixed, scalar, "fortran ");
+  const hid_t variable = H5Tcopy(H5T_C_S1);
+  H5Tset_size(variable, H5T_VARIABLE);
+  const char* sentence = "of any length";
+  put_attribute("variable", variable, variable, scalar, &sentence);
 
   const hid_t boolean = H5Tenum_create(H5T_NATIVE_INT8);
   std::int8_t value = 0;
@@ -174,16 +197,18 @@ void write_foreign_file(const std::filesystem::path& path) {
   H5Dwrite(mask, boolean, H5S_ALL, H5S_ALL, H5P_DEFAULT, flags);
   const hid_t words = H5Dcreate2(file, "words", fixed, square, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite(words, fixed, H5S_ALL, H5S_ALL, H5P_DEFAULT, "one     two     three   four    ");
+  const hid_t texts = H5Dcreate2(file, "texts", variable, scalar, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite(texts, variable, H5S_ALL, H5S_ALL, H5P_DEFAULT, &sentence);
   const hid_t pairs = H5Dcreate2(file, "pairs", compound, square, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t empty = H5Dcreate2(file, "nothing", H5T_IEEE_F32LE, nothing, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
   H5Lcreate_soft("/nowhere", file, "dangling", H5P_DEFAULT, H5P_DEFAULT);
   H5Gclose(H5Gcreate2(file, "circle", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   H5Lcreate_hard(file, "circle", file, "circle/again", H5P_DEFAULT, H5P_DEFAULT);
-  for (const hid_t dataset : {mask, words, pairs, empty}) {
+  for (const hid_t dataset : {mask, words, texts, pairs, empty}) {
     H5Dclose(dataset);
   }
-  for (const hid_t type : {fixed, boolean, compound}) {
+  for (const hid_t type : {fixed, variable, boolean, compound}) {
     H5Tclose(type);
   }
   for (const hid_t space : {scalar, nothing, square}) {
@@ -197,13 +222,19 @@ TEST(Hdf5, ReadsWhatOthersWrite) {
   write_foreign_file(folder / "file.h5");
   const File file = File::open(folder / "file.h5");
   const std::map<std::string, Value> expected{
-      {"boolean", std::int64_t{1}},      {"fixed", std::string("joint")},    {"float32", 0.5},
-      {"full", std::string("per_head")}, {"padded", std::string("fortran")}, {"uint16", std::int64_t{65535}},
+      {"boolean", std::int64_t{1}},
+      {"fixed", std::string("joint")},
+      {"float32", 0.5},
+      {"full", std::string("per_head")},
+      {"padded", std::string("fortran")},
+      {"uint16", std::int64_t{65535}},
+      {"variable", std::string("of any length")},
   };
   EXPECT_EQ(file.attributes(), expected);
   expect_contains(file_error([&] { file.attribute("/", "compound"); }), "cannot be read");
   EXPECT_EQ(file.read<std::uint8_t>("mask", {2, 2}), (std::vector<std::uint8_t>{1, 0, 0, 1}));
   EXPECT_EQ(file.read_strings("words"), (std::vector<std::string>{"one", "two", "three", "four"}));
+  EXPECT_EQ(file.read_strings("texts"), (std::vector<std::string>{"of any length"}));
   EXPECT_EQ(file.element_type("words"), ElementType::string);
   expect_contains(file_error([&] { file.read<float>("words"); }), "does not hold numbers");
   expect_contains(file_error([&] { file.read<float>("pairs"); }), "does not hold numbers");
