@@ -203,6 +203,9 @@ std::string read_text(const fs::path& path, std::uintmax_t largest_bytes) {
   if (fs::is_directory(status)) {
     throw Error(Exit::file, fmt::format("cannot read {}: it is a folder, and a file is needed.", path.string()));
   }
+  if (!fs::is_regular_file(status)) {  // a pipe may wait for ever, and a device never end
+    throw Error(Exit::file, fmt::format("cannot read {}: it is not a regular file.", path.string()));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw Error(Exit::file, fmt::format("cannot read {}: {}.", path.string(), reason(errno)));

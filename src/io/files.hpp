@@ -31,8 +31,8 @@ void write_atomically(const std::filesystem::path& path, const std::function<voi
 void write_atomically(const std::filesystem::path& path, std::string_view content,
                       const std::filesystem::path& keep_previous_as = {});
 
-/// The content of a file, byte by byte. Throws Error(Exit::file) when it is missing, a folder, may not be read, or is
-/// longer than `largest_bytes`.
+/// The content of a file, byte by byte. Throws Error(Exit::file) when it is missing, no regular file, may not be read,
+/// or is longer than `largest_bytes`.
 std::string read_text(const std::filesystem::path& path, std::uintmax_t largest_bytes = std::uintmax_t{1} << 30);
 
 /// Makes the folder and its parents; no error where it exists. Throws Error(Exit::file) when a file is in the way or

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unit/files_support.hpp"
@@ -167,6 +168,13 @@ TEST(ReadText, RefusesWhatItCannotRead) {
   put(folder / "long", std::string(100, 'x'));
   expect_contains(file_error([&] { read_text(folder / "long", 99); }), "99 bytes");
   EXPECT_EQ(read_text(folder / "long", 100).size(), 100U);
+}
+
+TEST(ReadText, RefusesPipesAndDevices) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_contains(file_error([&] { read_text(folder / "pipe"); }), "not a regular file");
+  expect_contains(file_error([] { read_text("/dev/zero", 10); }), "not a regular file");
 }
 
 TEST(MakeDirectory, MakesParentsAndAcceptsWhatIsThere) {
