@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "config/text.hpp"
+#include "core/error.hpp"
 #include "io/files.hpp"
 #include "report/curve.hpp"
 #include "report/gnuplot.hpp"
@@ -583,28 +584,49 @@ std::string with_fallback_fonts(std::string svg) {
   return svg;
 }
 
+/// Draws with `work` as gnuplot's folder. Returns the complaint, empty where the picture is there in both forms.
+std::string draw_in(const std::filesystem::path& work, const Figure& figure, const std::filesystem::path& gnuplot,
+                    std::string& svg, std::string& png) {
+  for (const auto& [name, content] : figure.data) {
+    write_atomically(work / name, content);
+  }
+  if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, terminals(figure), work)) {
+    return *complaint;
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(work / "figure.svg", error) || !std::filesystem::exists(work / "figure.png", error)) {
+    return "it drew nothing";
+  }
+  svg = with_fallback_fonts(read_text(work / "figure.svg"));
+  png = read_text(work / "figure.png");
+  return "";
+}
+
+/// A sentence without its full stop, for the middle of another.
+std::string without_stop(std::string sentence) {
+  if (!sentence.empty() && sentence.back() == '.') {
+    sentence.pop_back();
+  }
+  return sentence;
+}
+
 }  // namespace
 
 Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {
-  const TemporaryFolder work;
-  for (const auto& [name, content] : figure.data) {
-    write_atomically(work.path() / name, content);
-  }
   Drawn drawn;
-  if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, terminals(figure), work.path())) {
-    drawn.complaint = *complaint;
+  std::string png;
+  try {
+    const TemporaryFolder work;
+    drawn.complaint = draw_in(work.path(), figure, gnuplot, drawn.svg, png);
+  } catch (const Error& error) {
+    drawn.complaint = without_stop(error.what());
+  }
+  if (!drawn.complaint.empty()) {
     return drawn;
   }
-  std::error_code error;
-  if (!std::filesystem::exists(work.path() / "figure.svg", error) ||
-      !std::filesystem::exists(work.path() / "figure.png", error)) {
-    drawn.complaint = "it drew nothing";
-    return drawn;
-  }
-  drawn.svg = with_fallback_fonts(read_text(work.path() / "figure.svg"));
   drawn.written = {folder / (figure.name + ".svg"), folder / (figure.name + ".png")};
   write_atomically(drawn.written[0], drawn.svg);
-  write_atomically(drawn.written[1], read_text(work.path() / "figure.png"));
+  write_atomically(drawn.written[1], png);
   return drawn;
 }
 

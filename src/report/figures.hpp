@@ -48,7 +48,8 @@ struct Drawn {
   std::string complaint;
 };
 
-/// Draws a picture into `folder`, both files atomically. Throws Error(Exit::file) where that cannot be written.
+/// Draws a picture into `folder`, both files atomically. Throws Error(Exit::file) where that cannot be written. What
+/// goes wrong in the temporary folder is a complaint.
 Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder);
 
 }  // namespace ridgeline::report

@@ -1,6 +1,7 @@
 #include "report/report.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,14 @@ class Painter {
     if (!gnuplot_) {
       report_.without_pictures =
           "pictures need gnuplot, which is not on PATH: install it and run `ridgeline report` on this folder";
+      return;
+    }
+    try {
+      const report::TemporaryFolder probe;
+    } catch (const Error& error) {
+      report_.without_pictures = fmt::format("pictures need a temporary folder (TMPDIR): {}", error.what());
+      report_.without_pictures.pop_back();  // the full stop
+      gnuplot_.reset();
       return;
     }
     make_directory(folder_);
@@ -110,36 +119,82 @@ void add_results(const fs::path& path, Painter& painter, report::Page& page) {
                "Where the time of the run went. Evaluation is of all sets, during training and at its end."};
 }
 
+/// Whether the file is there. Throws Error(Exit::file) where that cannot be found out.
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none) {
+    throw Error(Exit::file, fmt::format("cannot read {}: {}.", path.string(), error.message()));
+  }
+  return fs::exists(status);
+}
+
+/// Removes the predictions_*.svg and predictions_*.png that were not drawn this time: their sets may be gone. Where
+/// pictures could not be drawn, those of `page`'s sets stay.
+void remove_old_predictions(const fs::path& folder, const report::Page& page, const Report& report) {
+  std::set<std::string> kept;
+  for (const fs::path& figure : report.figures) {
+    kept.insert(figure.filename().string());
+  }
+  if (!report.without_pictures.empty()) {
+    std::vector<std::string> names;
+    for (const report::SetSection& section : page.sets) {
+      names.push_back(section.name);
+    }
+    for (const std::string& name : report::prediction_names(names)) {
+      kept.insert({name + ".svg", name + ".png"});
+    }
+  }
+  std::vector<fs::path> old;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path name = entry->path().filename();
+    const bool is_of_a_set =
+        name.string().rfind("predictions_", 0) == 0 && (name.extension() == ".svg" || name.extension() == ".png");
+    std::error_code ignored;
+    if (is_of_a_set && kept.count(name.string()) == 0 && entry->is_regular_file(ignored)) {
+      old.push_back(entry->path());
+    }
+  }
+  for (const fs::path& path : old) {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+}
+
 }  // namespace
 
 Report draw_report(const fs::path& run_directory) {
-  std::error_code ignored;
   const fs::path history = run_directory / "history.csv";
   const fs::path results = run_directory / "results.h5";
   const fs::path deck = run_directory / "deck.ini";
-  if (!fs::is_directory(run_directory, ignored)) {
+  std::error_code ignored;
+  if (!is_there(run_directory) || !fs::is_directory(run_directory, ignored)) {
     throw Error(Exit::file, fmt::format("{} is not a folder, and a run's folder is needed.", run_directory.string()));
   }
-  if (!fs::exists(history, ignored) && !fs::exists(results, ignored)) {
+  const bool has_history = is_there(history);
+  const bool has_results = is_there(results);
+  if (!has_history && !has_results) {
     throw Error(Exit::file,
                 fmt::format("{} holds no run: neither history.csv nor results.h5 is there.", run_directory.string()));
   }
   Report report;
   report::Page page;
   Painter painter(run_directory / "figures", report);
-  if (fs::exists(history, ignored)) {
+  if (has_history) {
     add_history(history, painter, page);
   }
-  if (fs::exists(results, ignored)) {
+  if (has_results) {
     add_results(results, painter, page);
   }
-  if (fs::exists(deck, ignored)) {
+  if (is_there(deck)) {
     page.deck = read_text(deck);
   }
   page.title = page.facts.count("title") > 0 ? page.facts.at("title") : name_of(run_directory);
   page.notice = report.without_pictures.empty() ? "" : "No pictures: " + report.without_pictures + ".";
   report.html = run_directory / "report.html";
   write_atomically(report.html, report::page_html(page));
+  remove_old_predictions(run_directory / "figures", page, report);
   return report;
 }
 

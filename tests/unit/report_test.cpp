@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "io/history.hpp"
 #include "io/results.hpp"
@@ -33,16 +35,24 @@ class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {
     const char* former = std::getenv(name);
-    former_ = former != nullptr ? former : "";
+    if (former != nullptr) {
+      former_ = former;
+    }
     ::setenv(name, value.c_str(), 1);
   }
-  ~Environment() { ::setenv(name_, former_.c_str(), 1); }
+  ~Environment() {
+    if (former_) {
+      ::setenv(name_, former_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
  private:
   const char* name_;
-  std::string former_;
+  std::optional<std::string> former_;
 };
 
 ResultSet<double> sine_set(const std::string& name, std::int64_t samples, std::int64_t tokens) {
@@ -139,6 +149,68 @@ TEST(Report, IsWrittenWithoutGnuplot) {
   expect_contains(html, "pictures need gnuplot");
   expect_contains(html, "0.0100");
   EXPECT_EQ(html.find("<img"), std::string::npos);
+}
+
+TEST(Report, IsWrittenWithoutATemporaryFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::create_directory(folder / "bin");
+  write_run(folder / "run");
+  write_gnuplot(folder / "bin", "exit 0");
+  const Environment path("PATH", (folder / "bin").string());
+  const Environment temporary("TMPDIR", "/proc");
+  const Report report = draw_report(folder / "run");
+  expect_contains(report.without_pictures, "pictures need a temporary folder");
+  expect_contains(content_of(report.html), "cannot make a temporary folder /proc/");
+}
+
+TEST(Report, RemovesPicturesOfSetsThatAreGone) {
+  const TemporaryFolder folder;
+  const std::filesystem::path figures = folder / "run/figures";
+  std::filesystem::create_directories(figures);
+  std::filesystem::create_directory(folder / "bin");
+  write_run(folder / "run");
+  const std::vector<std::string> old{"predictions_old.svg", "predictions_old.png"};
+  const std::vector<std::string> others{"predictions_old.txt", "notes.svg", "predictions_train.svg"};
+  const auto put_all = [&] {
+    for (const auto* names : {&old, &others}) {
+      for (const std::string& name : *names) {
+        put(figures / name, "x");
+      }
+    }
+  };
+  const auto expect_removed = [&] {
+    for (const std::string& name : old) {
+      EXPECT_FALSE(std::filesystem::exists(figures / name)) << name;
+    }
+    for (const std::string& name : others) {
+      EXPECT_TRUE(std::filesystem::exists(figures / name)) << name;
+    }
+  };
+  const Environment path("PATH", (folder / "bin").string());
+  put_all();
+  draw_report(folder / "run");  // without gnuplot
+  expect_removed();
+  EXPECT_EQ(content_of(figures / "predictions_train.svg"), "x");
+  put_all();
+  write_gnuplot(folder / "bin", "cd \"${2%/*}\"; echo new > figure.svg; echo new > figure.png");
+  EXPECT_EQ(draw_report(folder / "run").without_pictures, "");
+  expect_removed();
+  EXPECT_EQ(content_of(figures / "predictions_train.svg"), "new\n");
+}
+
+TEST(Report, SaysWhyAFolderCannotBeRead) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("history.csv", folder / "history.csv");  // to itself: root cannot read it either
+  const std::string sentence = file_error([&] { draw_report(folder.path()); });
+  expect_contains(sentence, "cannot read");
+  expect_contains(sentence, "symbolic links");
+  if (::geteuid() == 0) {
+    GTEST_SKIP() << "root may read anything";
+  }
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read);
+  expect_contains(file_error([&] { draw_report(folder.path()); }), "Permission denied");
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
 }
 
 TEST(Report, SaysWhatGnuplotSaid) {
