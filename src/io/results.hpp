@@ -54,8 +54,8 @@ struct Results {
 };
 
 /// Why a set cannot have this name, as the rest of a sentence, or empty when it can. It names a group here, a column of
-/// history.csv and a picture: "time", "set_names", "", "." and ".." are taken, slashes, commas, quotes and control characters are
-/// refused. Decks are checked with it too.
+/// history.csv and a picture: "time", "set_names", "", "." and ".." are taken, slashes, commas, quotes and control
+/// characters are refused. Decks are checked with it too.
 std::string why_not_a_set_name(const std::string& name);
 
 /// Writes the file atomically. Throws Error(Exit::file), also when an array's length does not fit its shape.
