@@ -27,7 +27,7 @@ inline void check_threads(const std::vector<std::string>& options) {
     char* end = nullptr;
     const long threads = std::strtol(value.c_str(), &end, 10);
     if (value.empty() || *end != '\0' || threads < 1 || threads > 512)
-      throw Error(Exit::mistake, name + " is " + value + "; it takes 1 to 512.");
+      throw Error(Exit::mistake, name + "=" + value + " is no number of threads; it takes 1 to 512.");
   };
   for (const std::string& option : options)
     for (const std::string name : {"--kokkos-threads", "--kokkos-num-threads"})

@@ -163,13 +163,13 @@ TEST(Mistakes, Grids) {
 TEST(Mistakes, MoreThanMemory) {
   expect_mistaken_setting({"data.x=-6 6 1e-7"}, {});
   expect_mistaken_setting({"data.functions=100000000", "data.x=0 1e4 0.1"}, {"GiB", "free"});
-  expect_mistaken_setting({"model.width=1048576"}, {"GiB", "free"});
+  expect_mistaken_setting({"model.width=200000"}, {"GiB", "free"});
   expect_mistaken_setting({"attention.functional.heads=60000", "attention.functional.basis=60000"}, {});
   const Place place;
   Surroundings surroundings;
   surroundings.seconds = 20;
   // To look is no mistake: check says how much it would be.
-  expect_contains(place.run(with_settings({"check", "tiny.ini"}, {"model.width=1048576"}), surroundings).out, "TiB");
+  expect_contains(place.run(with_settings({"check", "tiny.ini"}, {"model.width=200000"}), surroundings).out, "TiB");
 }
 
 TEST(Mistakes, TestSetsWithANameThatCannotBe) {

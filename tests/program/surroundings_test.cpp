@@ -1,0 +1,93 @@
+// What surrounds a run: other runs, closed or full standard streams, readers that leave, files that are not its own.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "program.hpp"
+
+namespace ridgeline::program {
+namespace {
+
+namespace fs = std::filesystem;
+using test::content_of;
+using test::expect_contains;
+
+/// The exit status of a line given to the shell in the folder of the place; -1 where a signal ended it.
+int shell(const Place& place, const std::string& line) {
+  const std::string whole = "cd '" + (place / "").string() + "' && export OMP_NUM_THREADS=1 && " + line;
+  const int status = std::system(whole.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const std::string program = "'" RIDGELINE_PROGRAM "'";
+
+TEST(Surroundings, AFolderInUseIsRefusedAndLeftAlone) {
+  const Place place;
+  const fs::path run = place.train("run");
+  const std::string metrics = content_of(run / "metrics.json");
+  const int folder = ::open(run.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(folder, LOCK_EX | LOCK_NB), 0);
+  expect_contains(expect_sentence(place.run({"run", "tiny.ini", "-o", "run", "--overwrite"}), 2), "another run");
+  EXPECT_EQ(content_of(run / "metrics.json"), metrics);
+  ::close(folder);
+  expect_success(place.run({"run", "tiny.ini", "-o", "run", "--overwrite"}));
+}
+
+TEST(Surroundings, OverwritingRemovesOnlyWhatARunWrites) {
+  const Place place;
+  const fs::path run = place.train("run");
+  fs::create_directories(run / "figures");
+  place.put("run/figures/photo.png", "mine");
+  place.put("run/figures/predictions_gone.svg", "an older run's");
+  place.put("run/notes.txt", "mine");
+  expect_success(place.run({"run", "tiny.ini", "-o", "run", "--overwrite"}));
+  EXPECT_EQ(content_of(run / "figures/photo.png"), "mine");
+  EXPECT_EQ(content_of(run / "notes.txt"), "mine");
+  EXPECT_FALSE(fs::exists(run / "figures/predictions_gone.svg"));
+}
+
+TEST(Surroundings, ClosedOrFullStandardErrorKeepsTheStatus) {
+  const Place place;
+  EXPECT_EQ(shell(place, program + " nonsense 2>&-"), 2);
+  EXPECT_EQ(shell(place, program + " nonsense 2>/dev/full"), 2);
+  EXPECT_EQ(shell(place, program + " run missing.ini <&- >&- 2>&-"), 2);
+}
+
+TEST(Surroundings, AClosedStandardOutputDoesNotEndUpInTheLog) {
+  const Place place;
+  EXPECT_EQ(shell(place, program + " run tiny.ini -o run >&-"), 0);
+  for (const std::string& line : lines_of(content_of(place / "run/log.txt")))
+    EXPECT_NE(line.rfind("epoch ", 0), 0U) << line;
+}
+
+TEST(Surroundings, OutputThatWasAskedForAndCannotBeWrittenIsAFailure) {
+  const Place place;
+  for (const std::string command : {"describe", "layers", "--help", "--version", "check tiny.ini"})
+    EXPECT_EQ(shell(place, program + " " + command + " >/dev/full 2>/dev/null"), 4) << command;
+}
+
+TEST(Surroundings, AReaderThatLeavesEndsNoRun) {
+  const Place place;
+  shell(place, program + " run tiny.ini -o run --set train.epochs=20 | head -1 >/dev/null");
+  EXPECT_TRUE(fs::exists(place / "run/metrics.json"));
+}
+
+TEST(Surroundings, MoreThreadsThanKokkosTakesAreRefused) {
+  const Place place;
+  expect_contains(expect_sentence(place.run({"check", "tiny.ini", "--kokkos-threads=600"}), 2), "512");
+  const Ended ended = place.run({"--version"}, {{}, {{"KOKKOS_NUM_THREADS", "1000"}}});
+  expect_contains(expect_sentence(ended, 2), "KOKKOS_NUM_THREADS");
+}
+
+TEST(Surroundings, ANameWithALineBreakLeavesOneLine) {
+  const Place place;
+  expect_success(place.run({"run", "tiny.ini", "-o", "two\nlines"}));
+  expect_sentence(place.run({"run", "tiny.ini", "-o", "two\nlines"}), 2);
+  expect_sentence(place.run({"eval", "tiny.ini", "--checkpoint", "no\nfile"}), 4);
+}
+
+}  // namespace
+}  // namespace ridgeline::program
