@@ -88,7 +88,7 @@ class FunctionalAttention final : public Layer<Scalar> {
             options.text("inner_product") == "mean"};
   }
 
-  functional::Order<Scalar>& order(const Shape& shape) const {
+  Layer<Scalar>& order(const Shape& shape) const {
     if (choice_ == "direct") return *direct_;
     if (choice_ == "contracted") return *contracted_;
     const Operations contracted = contracted_->operations(shape), direct = direct_->operations(shape);
@@ -99,9 +99,9 @@ class FunctionalAttention final : public Layer<Scalar> {
   functional::Settings settings_;
   std::string choice_;
   functional::Maps<Scalar> maps_;
-  std::unique_ptr<functional::Order<Scalar>> contracted_;
-  std::unique_ptr<functional::Order<Scalar>> direct_;
-  functional::Order<Scalar>* order_ = nullptr;
+  std::unique_ptr<Layer<Scalar>> contracted_;
+  std::unique_ptr<Layer<Scalar>> direct_;
+  Layer<Scalar>* order_ = nullptr;
 };
 
 RIDGELINE_REGISTER_LAYER("attention", "functional", FunctionalAttention,

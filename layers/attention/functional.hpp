@@ -37,23 +37,15 @@ struct Maps {
   Linear<Scalar> query, key, value, query_basis, key_basis, output;
 };
 
-/// One way to evaluate the layer. The orders compute the same function and the same gradients, rounding aside.
-template <class Scalar>
-class Order {
- public:
-  virtual ~Order() = default;
-  virtual void reserve(const Shape& shape, Arena& arena) = 0;
-  virtual void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) = 0;
-  virtual void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) = 0;
-  virtual Operations operations(const Shape& shape) const = 0;
-};
+// The two orders of evaluation are layers themselves: they compute the same function and the same gradients, rounding
+// aside, from the same parameters.
 
 /// Tokens contracted first, with folded weights: no array of tokens × heads·width exists.
 template <class Scalar>
-std::unique_ptr<Order<Scalar>> contracted_order(const Settings& settings, Maps<Scalar>& maps, Signal signal);
+std::unique_ptr<Layer<Scalar>> contracted_order(const Settings& settings, Maps<Scalar>& maps, Signal signal);
 
 /// As the formulas are written, q, k and v for every token: cheaper for few tokens.
 template <class Scalar>
-std::unique_ptr<Order<Scalar>> direct_order(const Settings& settings, Maps<Scalar>& maps, Signal signal);
+std::unique_ptr<Layer<Scalar>> direct_order(const Settings& settings, Maps<Scalar>& maps, Signal signal);
 
 }  // namespace ridgeline::functional

@@ -14,7 +14,7 @@ namespace ridgeline::functional {
 namespace {
 
 template <class Scalar>
-class ContractedOrder final : public Order<Scalar> {
+class ContractedOrder final : public Layer<Scalar> {
  public:
   ContractedOrder(const Settings& settings, Maps<Scalar>& maps, Signal signal)
       : set_(settings),
@@ -258,11 +258,11 @@ class ContractedOrder final : public Order<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<Order<Scalar>> contracted_order(const Settings& settings, Maps<Scalar>& maps, Signal signal) {
+std::unique_ptr<Layer<Scalar>> contracted_order(const Settings& settings, Maps<Scalar>& maps, Signal signal) {
   return std::make_unique<ContractedOrder<Scalar>>(settings, maps, signal);
 }
 
-template std::unique_ptr<Order<float>> contracted_order(const Settings&, Maps<float>&, Signal);
-template std::unique_ptr<Order<double>> contracted_order(const Settings&, Maps<double>&, Signal);
+template std::unique_ptr<Layer<float>> contracted_order(const Settings&, Maps<float>&, Signal);
+template std::unique_ptr<Layer<double>> contracted_order(const Settings&, Maps<double>&, Signal);
 
 }  // namespace ridgeline::functional

@@ -10,7 +10,7 @@ namespace ridgeline::functional {
 namespace {
 
 template <class Scalar>
-class DirectOrder final : public Order<Scalar> {
+class DirectOrder final : public Layer<Scalar> {
  public:
   DirectOrder(const Settings& settings, Maps<Scalar>& maps, Signal signal)
       : set_(settings),
@@ -176,11 +176,11 @@ class DirectOrder final : public Order<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<Order<Scalar>> direct_order(const Settings& settings, Maps<Scalar>& maps, Signal signal) {
+std::unique_ptr<Layer<Scalar>> direct_order(const Settings& settings, Maps<Scalar>& maps, Signal signal) {
   return std::make_unique<DirectOrder<Scalar>>(settings, maps, signal);
 }
 
-template std::unique_ptr<Order<float>> direct_order(const Settings&, Maps<float>&, Signal);
-template std::unique_ptr<Order<double>> direct_order(const Settings&, Maps<double>&, Signal);
+template std::unique_ptr<Layer<float>> direct_order(const Settings&, Maps<float>&, Signal);
+template std::unique_ptr<Layer<double>> direct_order(const Settings&, Maps<double>&, Signal);
 
 }  // namespace ridgeline::functional
