@@ -7,11 +7,41 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/error.hpp"
 #include "core/region.hpp"
 
 namespace ridgeline {
+namespace {
+
+spdlog::level::level_enum level_of(LogLevel level) {
+  if (level == LogLevel::debug) return spdlog::level::debug;
+  return level == LogLevel::info ? spdlog::level::info : spdlog::level::warn;
+}
+
+/// https://no-color.org; a terminal that says nothing of itself is taken as one without colours.
+bool error_colours() {
+  const char* const none = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  if (none != nullptr && *none != '\0') return false;
+  return terminal != nullptr && std::string(terminal) != "dumb" && isatty(STDERR_FILENO) != 0;
+}
+
+std::string one_line(std::string text) {
+  for (char& letter : text)
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
+  return text;
+}
+
+/// `colour` is the terminal's number for it.
+std::string coloured(const std::string& word, int colour) {
+  return error_colours() ? fmt::format("\033[1;{}m{}\033[0m", colour, word) : word;
+}
+
+constexpr int red = 31, yellow = 33;
+
+}  // namespace
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long long>(std::llround(seconds));
@@ -20,7 +50,12 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Console::Console(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0) {}
+void print_error(const std::string& sentence) {
+  std::fflush(stdout);
+  std::fputs((coloured("ridgeline:", red) + " " + one_line(sentence) + "\n").c_str(), stderr);
+}
+
+Console::Console(bool quiet, LogLevel level) : quiet_(quiet), level_(level), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 Console::~Console() { clear_progress(); }
 
@@ -34,6 +69,7 @@ void Console::open_log(const std::filesystem::path& path) {
   log_->set_pattern("%Y-%m-%d %H:%M:%S  %v");
   // A log that cannot grow ends no run: whatever fills the disk is reported by those who need their files.
   log_->set_error_handler([](const std::string&) {});
+  log_->set_level(level_of(level_));
   log_->flush_on(spdlog::level::info);
 }
 
@@ -46,9 +82,18 @@ void Console::line(const std::string& text) {
   log(text);
 }
 
-void Console::log(const std::string& text) {
-  if (log_) log_->info(text);
+void Console::warn(const std::string& text) {
+  clear_progress();
+  const std::string sentence = one_line(text);
+  std::fputs(("ridgeline: " + coloured("warning:", yellow) + " " + sentence + "\n").c_str(), stderr);
+  log("warning: " + sentence, LogLevel::warn);
 }
+
+void Console::log(const std::string& text, LogLevel level) {
+  if (log_) log_->log(level_of(level), text);
+}
+
+bool Console::logs(LogLevel level) const { return log_ && log_->should_log(level_of(level)); }
 
 void Console::progress(const std::string& text) {
   if (quiet_ || !terminal_) return;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "core/log_level.hpp"
+
 namespace spdlog {
 class logger;
 }
@@ -14,10 +16,14 @@ namespace ridgeline {
 /// "1:02:03", "4:05" or "6 s".
 std::string duration_text(double seconds);
 
+/// Writes "ridgeline: SENTENCE" to standard error as one line, whatever a file's name in it holds; on a terminal the
+/// first word is red. Never throws: standard error may be closed or full.
+void print_error(const std::string& sentence);
+
 class Console {
  public:
-  /// Writes nothing to standard output where `quiet`.
-  explicit Console(bool quiet);
+  /// Writes nothing to standard output where `quiet`. log.txt holds what is at least as grave as `level`.
+  explicit Console(bool quiet, LogLevel level = LogLevel::info);
   ~Console();
 
   /// Begins log.txt; every line from now on is in it. Throws Error(Exit::file).
@@ -25,8 +31,13 @@ class Console {
 
   /// A line for the user and the log.
   void line(const std::string& text);
+  /// A sentence on what the user should know of a run that goes on: "ridgeline: warning: TEXT" on standard error, also
+  /// where `quiet`, and a line of the log.
+  void warn(const std::string& text);
   /// Lines for the log only.
-  void log(const std::string& text);
+  void log(const std::string& text, LogLevel level = LogLevel::info);
+  /// Whether the log takes lines of this level: what is costly to find out is found out for it alone.
+  bool logs(LogLevel level) const;
   /// On a terminal, redraws the line of progress, a few times a second at most; elsewhere nothing.
   void progress(const std::string& text);
 
@@ -34,6 +45,7 @@ class Console {
   void clear_progress();
 
   bool quiet_;
+  LogLevel level_;
   bool terminal_;
   bool drawn_ = false;
   double last_drawn_ = 0;

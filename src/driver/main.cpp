@@ -15,6 +15,7 @@
 
 #include "config/command_line.hpp"
 #include "driver/commands.hpp"
+#include "driver/console.hpp"
 
 namespace {
 
@@ -45,12 +46,8 @@ void limit_threads() {
 #endif
 }
 
-/// One line, whatever a file's name in it holds. Never throws: standard error may be closed or full.
-int fail(Exit status, std::string sentence) {
-  for (char& letter : sentence)
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
-  std::fflush(stdout);
-  std::fputs(("ridgeline: " + sentence + "\n").c_str(), stderr);
+int fail(Exit status, const std::string& sentence) {
+  ridgeline::print_error(sentence);
   return static_cast<int>(status);
 }
 

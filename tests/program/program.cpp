@@ -53,11 +53,12 @@ std::vector<std::string> environment_of(const Surroundings& surroundings) {
 /// The two streams of a child, read until it closes both.
 class Streams {
  public:
-  /// Standard output is a terminal where that is wanted.
-  explicit Streams(bool terminal) {
+  /// Each is a terminal where that is wanted, else a pipe.
+  Streams(bool output_terminal, bool error_terminal) {
     for (auto& pipe : pipes_)
       if (::pipe2(pipe.data(), O_CLOEXEC) != 0) std::abort();
-    if (terminal) open_terminal();
+    if (output_terminal) open_terminal(0);
+    if (error_terminal) open_terminal(1);
   }
   ~Streams() {
     for (auto& pipe : pipes_) ::close(pipe[0]);
@@ -89,11 +90,11 @@ class Streams {
   }
 
  private:
-  void open_terminal() {
-    for (const int end : pipes_[0]) ::close(end);
+  void open_terminal(int stream) {
+    for (const int end : pipes_[stream]) ::close(end);
     const int own_end = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (::grantpt(own_end) != 0 || ::unlockpt(own_end) != 0) std::abort();
-    pipes_[0] = {own_end, ::open(::ptsname(own_end), O_RDWR | O_NOCTTY | O_CLOEXEC)};
+    pipes_[stream] = {own_end, ::open(::ptsname(own_end), O_RDWR | O_NOCTTY | O_CLOEXEC)};
   }
 
   std::array<std::array<int, 2>, 2> pipes_{};
@@ -107,7 +108,7 @@ Ended run_program(const Arguments& arguments, const Surroundings& surroundings) 
   std::vector<std::string> variables = environment_of(surroundings);
   const std::vector<char*> argument_list = pointers_to(words), variable_list = pointers_to(variables);
   const std::string folder = surroundings.folder.string();
-  Streams streams(surroundings.terminal);
+  Streams streams(surroundings.terminal, surroundings.error_terminal);
   const pid_t child = ::fork();
   if (child == 0) {
     ::setpgid(0, 0);

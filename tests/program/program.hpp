@@ -22,6 +22,7 @@ struct Surroundings {
   bool gnuplot = false;                          ///< whether PATH leads to it
   std::optional<std::size_t> largest_file = {};  ///< bytes; a file that grows beyond fails as on a full disk
   bool terminal = false;                         ///< whether standard output is one
+  bool error_terminal = false;                   ///< whether standard error is one
   int seconds = 60;                              ///< a program that takes longer is killed and the test fails
 };
 

@@ -89,5 +89,23 @@ TEST(Surroundings, ANameWithALineBreakLeavesOneLine) {
   expect_sentence(place.run({"eval", "tiny.ini", "--checkpoint", "no\nfile"}), 4);
 }
 
+TEST(Surroundings, ErrorsAreColouredOnATerminalOnly) {
+  const std::string plain = "ridgeline: rnu is not a command; did you mean run?";
+  const std::string red = "\033[1;31mridgeline:\033[0m rnu is not a command; did you mean run?";
+  const auto error = [](bool terminal, const std::map<std::string, std::string>& environment) {
+    Surroundings surroundings;
+    surroundings.error_terminal = terminal;
+    surroundings.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
+    for (const auto& [name, value] : environment) surroundings.environment[name] = value;
+    const Ended ended = run_program({"rnu"}, surroundings);
+    EXPECT_EQ(ended.status, 2);
+    return ended.err.substr(0, ended.err.find_first_of("\r\n"));  // a terminal ends lines in its own way
+  };
+  EXPECT_EQ(error(true, {}), red);
+  EXPECT_EQ(error(false, {}), plain);
+  EXPECT_EQ(error(true, {{"NO_COLOR", "1"}}), plain);
+  EXPECT_EQ(error(true, {{"TERM", "dumb"}}), plain);
+}
+
 }  // namespace
 }  // namespace ridgeline::program
