@@ -8,6 +8,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <cctype>
+#include <regex>
 #include <stdexcept>
 #include <utility>
 
@@ -36,6 +37,10 @@ const std::vector<Flag>& flags() {
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
       {"overwrite", "", "", "replace what an earlier run left in that folder",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
+      {"resume", "", "", "continue the run in that folder where its checkpoint ends, or begin it",
+       [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.resume); }},
+      {"time-limit", "HH:MM:SS", "", "stop before the program has run that long, as a signal stops it",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
       {"checkpoint", "FILE", "", "the trained model, a checkpoint.h5",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.checkpoint); }},
       {"set", "SECTION.KEY=VALUE", "", "set a key of the deck; may be given many times, the last one counts",
@@ -65,8 +70,9 @@ const std::vector<Command>& commands() {
        &CommandLine::deck,
        "train the deck's model, evaluate it, and write a report",
        {},
-       {"output", "overwrite", "set", "threads", "quiet"},
-       {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
+       {"output", "overwrite", "resume", "time-limit", "set", "threads", "quiet"},
+       {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini --resume --time-limit 23:55:00",
+        "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
         "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2"}},
       {"eval",
        "DECK",
@@ -248,6 +254,17 @@ void read_threads(const std::string& text, CommandLine& line) {
   line.threads = static_cast<int>(threads);
 }
 
+// "23:55:00", and days as queues write them: "2-12:00:00".
+void read_time_limit(const std::string& text, CommandLine& line) {
+  static const std::regex form(R"((?:(\d{1,4})-)?(\d{1,6}):([0-5]?\d):([0-5]?\d))");
+  std::smatch part;
+  if (!std::regex_match(text, part, form))
+    throw mistake("--time-limit " + excerpt(text) + " is not a time; it takes HH:MM:SS, or D-HH:MM:SS.");
+  const auto number = [&](std::size_t i) { return part[i].matched ? std::stod(part[i]) : 0.0; };
+  line.time_limit = ((number(1) * 24 + number(2)) * 60 + number(3)) * 60 + number(4);
+  if (*line.time_limit == 0) throw mistake("--time-limit " + excerpt(text) + " leaves no time to run.");
+}
+
 void check_flags(const Command& command, const po::variables_map& values) {
   for (const char* name : command.required) {
     if (values.count(name) == 0) {
@@ -275,6 +292,9 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
   check_flags(command, values);
   read_argument(command, values, line);
   if (values.count("threads") > 0) read_threads(values["threads"].as<std::string>(), line);
+  if (values.count("time-limit") > 0) read_time_limit(values["time-limit"].as<std::string>(), line);
+  if (line.resume && line.overwrite)
+    throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
   if (values.count("set") > 0) {
     for (const std::string& text : values["set"].as<std::vector<std::string>>()) {
       line.overrides.push_back(Override::parse(text));
@@ -352,7 +372,8 @@ std::string program_help() {
          "Begin with: ridgeline run inputs/sine.ini\n"
          "\n"
          "Exit status: 0 done; 2 a mistake in the command or the deck; 3 a numerical failure;\n"
-         "4 a file could not be read or written.\n";
+         "4 a file could not be read or written; 75 stopped by a signal or the time limit: call\n"
+         "again with --resume.\n";
 }
 
 // The summary with a capital and a full stop.

@@ -14,19 +14,21 @@ namespace ridgeline {
 
 /// What the user asked for. A field that the command does not take is left as it is here.
 struct CommandLine {
-  std::string command;              ///< "run", "eval", …; empty when only help or the version was asked for
-  bool help = false;                ///< print help_text(command), do nothing else
-  bool version = false;             ///< print the version, do nothing else
-  std::string deck;                 ///< run, eval, check: the deck's path
-  std::string directory;            ///< report: the run directory
-  std::string subject;              ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections
-  std::string output;               ///< -o: the run directory; empty: chosen from the deck's name
-  std::string checkpoint;           ///< --checkpoint
-  std::vector<Override> overrides;  ///< --set, in order
-  std::optional<int> threads;       ///< --threads
-  bool overwrite = false;           ///< --overwrite
-  bool quiet = false;               ///< --quiet
-  std::vector<std::string> kokkos;  ///< --kokkos-… as given, for Kokkos::initialize
+  std::string command;               ///< "run", "eval", …; empty when only help or the version was asked for
+  bool help = false;                 ///< print help_text(command), do nothing else
+  bool version = false;              ///< print the version, do nothing else
+  std::string deck;                  ///< run, eval, check: the deck's path
+  std::string directory;             ///< report: the run directory
+  std::string subject;               ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections
+  std::string output;                ///< -o: the run directory; empty: chosen from the deck's name
+  std::string checkpoint;            ///< --checkpoint
+  std::vector<Override> overrides;   ///< --set, in order
+  std::optional<int> threads;        ///< --threads
+  bool overwrite = false;            ///< --overwrite
+  bool resume = false;               ///< --resume
+  std::optional<double> time_limit;  ///< --time-limit, in seconds since the program's start
+  bool quiet = false;                ///< --quiet
+  std::vector<std::string> kokkos;   ///< --kokkos-… as given, for Kokkos::initialize
 };
 
 /// Reads the program's arguments, its own name not among them. Throws Error(Exit::mistake).

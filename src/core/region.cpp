@@ -13,6 +13,8 @@ double wall_time() {
 
 namespace {
 
+const double loaded_at = wall_time();
+
 struct Node {
   std::string name;
   Node* parent = nullptr;
@@ -51,6 +53,8 @@ void list(const Node& node, const std::string& prefix, std::vector<RegionTime>& 
 }
 
 }  // namespace
+
+double program_began() { return loaded_at; }
 
 Region::Region(const std::string& name) {
   current = enter(name);

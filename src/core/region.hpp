@@ -31,4 +31,7 @@ std::vector<RegionTime> region_times();
 /// Seconds of the monotonic clock.
 double wall_time();
 
+/// The moment of wall_time() at which the program was loaded.
+double program_began();
+
 }  // namespace ridgeline

@@ -1,9 +1,11 @@
 #include "data/data_set.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "core/random.hpp"
+#include "core/stop.hpp"
 #include "math/lanes.hpp"
 #include "math/rows.hpp"
 
@@ -36,17 +38,21 @@ void DataSet<Scalar>::fill(const Task& task, std::uint64_t first) {
   const std::size_t target_size = targets_.extent(1) * targets_.extent(2);
   const std::size_t length = shown_.extent(1);
   const Task* made_by = &task;
-  // In double on the host, then rounded: the same bits whatever the device.
-  Kokkos::parallel_for("ridgeline::data/make", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, samples()),
-                       [=](int sample) {
-                         std::vector<double> in(input_size), out(target_size);
-                         const std::size_t i = static_cast<std::size_t>(sample);
-                         made_by->make(first + i, in.data(), out.data(), shown_data + i * length);
-                         for (std::size_t j = 0; j < input_size; ++j)
-                           input_data[i * input_size + j] = static_cast<Scalar>(in[j]);
-                         for (std::size_t j = 0; j < target_size; ++j)
-                           target_data[i * target_size + j] = static_cast<Scalar>(out[j]);
-                       });
+  // In double on the host, then rounded: the same bits whatever the device. Some tenths of a second at a time.
+  const int at_once = std::max(1, (1 << 22) / tokens());
+  for (int begin = 0; begin < samples(); begin += at_once) {
+    check_stop();
+    Kokkos::parallel_for(
+        "ridgeline::data/make",
+        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(begin, std::min(samples() - begin, at_once) + begin),
+        [=](int sample) {
+          std::vector<double> in(input_size), out(target_size);
+          const std::size_t i = static_cast<std::size_t>(sample);
+          made_by->make(first + i, in.data(), out.data(), shown_data + i * length);
+          for (std::size_t j = 0; j < input_size; ++j) input_data[i * input_size + j] = static_cast<Scalar>(in[j]);
+          for (std::size_t j = 0; j < target_size; ++j) target_data[i * target_size + j] = static_cast<Scalar>(out[j]);
+        });
+  }
   Kokkos::deep_copy(inputs_, inputs);
   Kokkos::deep_copy(targets_, targets);
   Kokkos::deep_copy(shown_, shown);

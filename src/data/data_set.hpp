@@ -16,7 +16,7 @@ class DataSet {
  public:
   DataSet(std::string name, const Task& task);
 
-  /// Makes samples first, first + 1, … of the task, on all threads of the host.
+  /// Makes samples first, first + 1, … of the task, on all threads of the host. Throws as check_stop.
   void fill(const Task& task, std::uint64_t first);
 
   const std::string& name() const { return name_; }

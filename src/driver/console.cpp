@@ -62,7 +62,7 @@ Console::~Console() { clear_progress(); }
 void Console::open_log(const std::filesystem::path& path) {
   try {
     log_ = std::make_shared<spdlog::logger>("ridgeline",
-                                            std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string(), true));
+                                            std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
   } catch (const spdlog::spdlog_ex&) {
     throw Error(Exit::file, path.string() + " cannot be written.");
   }
@@ -71,6 +71,8 @@ void Console::open_log(const std::filesystem::path& path) {
   log_->set_error_handler([](const std::string&) {});
   log_->set_level(level_of(level_));
   log_->flush_on(spdlog::level::info);
+  for (const auto& [text, level] : early_) log(text, level);
+  early_.clear();
 }
 
 void Console::line(const std::string& text) {
@@ -90,7 +92,10 @@ void Console::warn(const std::string& text) {
 }
 
 void Console::log(const std::string& text, LogLevel level) {
-  if (log_) log_->log(level_of(level), text);
+  if (log_)
+    log_->log(level_of(level), text);
+  else
+    early_.emplace_back(text, level);
 }
 
 bool Console::logs(LogLevel level) const { return log_ && log_->should_log(level_of(level)); }

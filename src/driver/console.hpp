@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/log_level.hpp"
 
@@ -26,7 +28,8 @@ class Console {
   explicit Console(bool quiet, LogLevel level = LogLevel::info);
   ~Console();
 
-  /// Begins log.txt; every line from now on is in it. Throws Error(Exit::file).
+  /// Begins log.txt, or goes on with the one that is there; every line is in it, also those before. Throws
+  /// Error(Exit::file).
   void open_log(const std::filesystem::path& path);
 
   /// A line for the user and the log.
@@ -50,6 +53,7 @@ class Console {
   bool drawn_ = false;
   double last_drawn_ = 0;
   std::shared_ptr<spdlog::logger> log_;
+  std::vector<std::pair<std::string, LogLevel>> early_;  // lines before there is a log
 };
 
 }  // namespace ridgeline

@@ -17,6 +17,11 @@ OptionSet run_options() {
   OptionSet options;
   options.integer("seed", 1, "of all random numbers: data, initial parameters, order of the samples").at_least(0);
   options.choice("precision", "single", {"single", "double"}, "of parameters and activations");
+  options.integer("checkpoint_every", 1, "epochs between checkpoints; 0 none, the end of the run always").at_least(0);
+  options
+      .real("checkpoint_minutes", 10,
+            "a checkpoint in the middle of an epoch, this long after the last one; 0 at the end of an epoch only")
+      .at_least(0);
   return options;
 }
 
@@ -169,8 +174,8 @@ void check_unused(const Settings& settings, const DeckSchema& schema) {
 
 }  // namespace
 
-Experiment read_experiment(const std::string& deck, const std::vector<Override>& overrides) {
-  const Settings settings(Deck::read(deck), overrides, layer_names);
+Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides) {
+  const Settings settings(deck, overrides, layer_names);
   OptionSet deciding;
   deciding.choice("task", "sine", TaskRegistry::instance().names(), "what the samples are");
   const std::string task = settings.peek("data", deciding).text("task");
@@ -182,9 +187,12 @@ Experiment read_experiment(const std::string& deck, const std::vector<Override>&
                      train = settings.bind("train", train_options());
 
   Experiment experiment;
-  experiment.name = std::filesystem::path(deck).stem().string();
+  experiment.deck = deck.path;
+  experiment.name = std::filesystem::path(deck.path).stem().string();
   experiment.seed = static_cast<std::uint64_t>(run.integer("seed"));
   experiment.single_precision = run.text("precision") == "single";
+  experiment.checkpoint_every = run.integer("checkpoint_every");
+  experiment.checkpoint_minutes = run.real("checkpoint_minutes");
   experiment.task = task;
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/deck.hpp"
 #include "config/settings.hpp"
 #include "data/task.hpp"
 #include "model/model.hpp"
@@ -28,20 +29,23 @@ struct TaskSet {
 };
 
 struct Experiment {
-  std::string name;      ///< the deck's file name without its ending
+  std::string deck;      ///< the deck's path, for messages
+  std::string name;      ///< its file name without its ending
   std::string resolved;  ///< a deck with every key of every section: run it and get the same run
   std::uint64_t seed = 1;
   bool single_precision = true;
   std::vector<TaskSet> sets;  ///< train first, then the test sets in the deck's order
   ModelPlan model;
   TrainingPlan training;
-  std::int64_t epochs = 0;      ///< the last may be cut short by `steps`
-  std::int64_t eval_every = 0;  ///< epochs; 0: never, but at the end
-  std::string task;             ///< for the report: which task, which layers
+  std::int64_t epochs = 0;            ///< the last may be cut short by `steps`
+  std::int64_t eval_every = 0;        ///< epochs; 0: never, but at the end
+  std::int64_t checkpoint_every = 1;  ///< epochs; 0: never, but at the end
+  double checkpoint_minutes = 0;      ///< since the last checkpoint; 0: only at the end of an epoch
+  std::string task;                   ///< for the report: which task, which layers
   std::string layers;
 };
 
 /// Throws Error(Exit::mistake) for whatever is wrong with the deck.
-Experiment read_experiment(const std::string& deck, const std::vector<Override>& overrides);
+Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides);
 
 }  // namespace ridgeline

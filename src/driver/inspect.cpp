@@ -71,7 +71,7 @@ OptionSet section_options(const std::string& section) {
 }
 
 Exit check_command(const CommandLine& line) {
-  const Experiment experiment = read_experiment(line.deck, line.overrides);
+  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   if (experiment.single_precision)
     print_check<float>(experiment);

@@ -2,29 +2,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 #include "core/region.hpp"
+#include "core/stop.hpp"
 #include "driver/commands.hpp"
 #include "driver/console.hpp"
+#include "driver/continuation.hpp"
 #include "driver/facts.hpp"
 #include "driver/run_directory.hpp"
 #include "driver/session.hpp"
+#include "driver/training.hpp"
 #include "io/files.hpp"
-#include "io/history.hpp"
 #include "report/report.hpp"
-#include "train/checkpoint.hpp"
 #include "version.hpp"
 
 namespace ridgeline {
 namespace {
 
-std::vector<SetMetrics> join_metrics(const Experiment& experiment, const std::vector<Metrics>& untrained,
-                                     const std::vector<Metrics>& trained) {
-  std::vector<SetMetrics> all;
-  for (std::size_t i = 0; i < experiment.sets.size(); ++i)
-    all.push_back({experiment.sets[i].name, untrained[i], trained[i]});
-  return all;
+Earlier earlier(const CommandLine& line) {
+  return line.overwrite ? Earlier::overwrite : line.resume ? Earlier::resume : Earlier::refuse;
 }
 
 std::string metrics_table(const std::vector<SetMetrics>& sets) {
@@ -39,178 +36,114 @@ std::string metrics_table(const std::vector<SetMetrics>& sets) {
   return text;
 }
 
-/// A run from its deck to its report.
-template <class Scalar>
-class Run {
- public:
-  Run(const Experiment& experiment, const RunDirectory& directory, Console& console)
-      : experiment_(experiment), directory_(directory), console_(console), session_(experiment) {
-    for (const TaskSet& set : experiment.sets) history_.sets.push_back(set.name);
-  }
-
-  void train() {
-    untrained_ = session_.evaluate(Session<Scalar>::As::untrained);
-    console_.line(fmt::format("{}: {} parameters, {} steps of {} samples, {} threads", experiment_.name,
-                              session_.model().parameters().count(), experiment_.training.steps,
-                              experiment_.training.batch, Execution().concurrency()));
-    training_began_ = wall_time();
-    save();
-    while (!session_.trainer().finished()) try_epoch();
-    trained_ = session_.evaluate(Session<Scalar>::As::trained);
-  }
-
-  /// From a checkpoint instead of training.
-  void load(const std::filesystem::path& checkpoint) {
-    read_parameters(checkpoint, session_.model().parameters());
-    trained_ = session_.evaluate(Session<Scalar>::As::trained);
-    session_.model().parameters().initialise(experiment_.seed);
-    untrained_ = session_.evaluate(Session<Scalar>::As::untrained);
-  }
-
-  std::vector<SetMetrics> metrics() const { return join_metrics(experiment_, untrained_, trained_); }
-
-  void write_results(double began) const {
-    write_metrics(directory_.metrics(), metrics());
-    hdf5::write_atomically(directory_.results(), [&](hdf5::File& file) {
-      session_.write_sets(file);
-      write_time(file, region_times());
-      write_facts(file, facts_of(experiment_, session_.model().parameters().count(), wall_time() - began),
-                  history_.sets);
-    });
-  }
-
- private:
-  /// An epoch that fails says what is left of the run.
-  void try_epoch() {
-    try {
-      train_epoch();
-    } catch (const Error& error) {
-      if (error.status() != Exit::numerical) throw;
-      std::string sentence = error.what();
-      if (sentence.back() == '.') sentence.pop_back();
-      throw Error(error.status(),
-                  fmt::format("{}; {} holds the parameters after epoch {}.", sentence, directory_.checkpoint().string(),
-                              history_.rows.empty() ? 0 : history_.rows.back().epoch));
-    }
-  }
-
-  void train_epoch() {
-    const Region region("epoch");
-    Trainer<Scalar>& trainer = session_.trainer();
-    const double began = wall_time();
-    double loss = 0;
-    std::int64_t steps = 0, tokens = 0;
-    do {
-      loss += trainer.step();
-      ++steps;
-      tokens += trainer.last_tokens();
-      console_.progress(progress_text(loss / static_cast<double>(steps)));
-    } while (!trainer.at_epoch_end());
-    HistoryRow row;
-    row.epoch = static_cast<int>(trainer.epoch());
-    row.step = trainer.steps_taken();
-    row.loss = loss / static_cast<double>(steps);
-    row.learning_rate = trainer.last_learning_rate();
-    row.seconds = wall_time() - began;
-    row.tokens_per_second = static_cast<double>(tokens) / row.seconds;
-    row.set_mse.resize(history_.sets.size());
-    trainer.check_parameters();
-    if (evaluates(row.epoch)) {
-      const std::vector<Metrics> metrics = session_.evaluate();
-      for (std::size_t i = 0; i < metrics.size(); ++i) row.set_mse[i] = metrics[i].mse;
-    }
-    history_.rows.push_back(row);
-    save();
-    console_.line(epoch_text(row, static_cast<double>(steps) / row.seconds));
-  }
-
-  bool evaluates(std::int64_t epoch) const {
-    return session_.trainer().finished() || (experiment_.eval_every > 0 && epoch % experiment_.eval_every == 0);
-  }
-
-  void save() {
-    const Region region("checkpoint");
-    history_.write(directory_.history());
-    const Trainer<Scalar>& trainer = session_.trainer();
-    write_checkpoint(directory_.checkpoint(), session_.model().parameters(), trainer.optimiser(),
-                     {trainer.steps_taken(), trainer.epoch(), experiment_.seed, experiment_.resolved});
-  }
-
-  double time_left() const {
-    const auto taken = static_cast<double>(session_.trainer().steps_taken());
-    return (wall_time() - training_began_) / taken * (static_cast<double>(experiment_.training.steps) - taken);
-  }
-
-  std::string progress_text(double loss) const {
-    const auto taken = static_cast<double>(session_.trainer().steps_taken());
-    return fmt::format("epoch {} of {}   loss {:.4g}   {:.1f} steps/s   {} left", session_.trainer().epoch(),
-                       experiment_.epochs, loss, taken / (wall_time() - training_began_), duration_text(time_left()));
-  }
-
-  std::string epoch_text(const HistoryRow& row, double rate) const {
-    std::string text = fmt::format("epoch {:>{}} of {}   loss {:<9.4g}", row.epoch,
-                                   fmt::formatted_size("{}", experiment_.epochs), experiment_.epochs, row.loss);
-    text += fmt::format("   {:.1f} steps/s   {} left", rate, duration_text(time_left()));
-    for (std::size_t i = 0; i < row.set_mse.size(); ++i)
-      if (row.set_mse[i]) text += fmt::format("   {} {:.4g}", history_.sets[i], *row.set_mse[i]);
-    return text;
-  }
-
-  const Experiment& experiment_;
-  const RunDirectory& directory_;
-  Console& console_;
-  Session<Scalar> session_;
-  History history_;
-  std::vector<Metrics> untrained_, trained_;
-  double training_began_ = 0;
-};
-
-void begin(const Experiment& experiment, RunDirectory& directory, Console& console) {
-  directory.prepare();
+void open_log(const Experiment& experiment, const RunDirectory& directory, Console& console) {
   console.open_log(directory.log());
   console.log(fmt::format("Ridgeline {}\nhost      {}\n{}", version, host_name(), machine_text()));
   console.log("the resolved deck:\n" + experiment.resolved);
-  write_atomically(directory.deck(), experiment.resolved);
+}
+
+template <class Scalar>
+void write_results(const RunDirectory& directory, const Session<Scalar>& session, const Facts& facts) {
+  write_metrics(directory.metrics(), session.metrics());
+  hdf5::write_atomically(directory.results(), [&](hdf5::File& file) {
+    session.write_sets(file);
+    write_time(file, region_times());
+    std::vector<std::string> names;
+    for (const SetMetrics& set : session.metrics()) names.push_back(set.set);
+    write_facts(file, facts, names);
+  });
 }
 
 void report(const RunDirectory& directory, Console& console) {
   const Region region("report");
-  const Report drawn = draw_report(directory.path());
-  if (!drawn.without_pictures.empty()) console.line(drawn.without_pictures);
-  console.line("report: " + drawn.html.string());
+  try {
+    const Report drawn = draw_report(directory.path());
+    if (!drawn.without_pictures.empty()) console.line(drawn.without_pictures);
+    console.line("report: " + drawn.html.string());
+  } catch (const Error& error) {
+    if (error.status() != Exit::stopped) throw;
+    std::string sentence = error.what();
+    sentence.pop_back();
+    throw Error(Exit::stopped, fmt::format("{} while the report was drawn; `ridgeline report {}` draws it.", sentence,
+                                           directory.path().string()));
+  }
 }
 
+/// What the run in the folder goes on from, if anything.
 template <class Scalar>
-void train_and_report(const Experiment& experiment, RunDirectory& directory, Console& console) {
-  const double began = wall_time();
-  {
-    const Region region("run");
-    Run<Scalar> run(experiment, directory, console);  // what does not fit in memory fails before anything is written
-    begin(experiment, directory, console);
-    run.train();
-    console.line(metrics_table(run.metrics()));
-    run.write_results(began);
+std::optional<Checkpoint<Scalar>> resume(const Experiment& experiment, const RunDirectory& directory,
+                                         const Session<Scalar>& session, Console& console) {
+  std::optional<Checkpoint<Scalar>> checkpoint =
+      find_checkpoint(experiment, directory, session.model().parameters(), console);
+  if (!checkpoint) return checkpoint;
+  const int threads = Execution().concurrency();
+  if (checkpoint->state.threads != threads)
+    console.warn(fmt::format("this run had {} threads and goes on with {}: its results may differ in their last bits.",
+                             checkpoint->state.threads, threads));
+  if (checkpoint->state.step < experiment.training.steps) directory.clear_outcome();
+  return checkpoint;
+}
+
+/// Trains and evaluates, from the initial parameters or a checkpoint.
+template <class Scalar>
+void train(const Experiment& experiment, Session<Scalar>& session, Training<Scalar>& training,
+           std::optional<Checkpoint<Scalar>> checkpoint, Console& console) {
+  console.line(fmt::format("{}: {} parameters, {} steps of {} samples, {} threads", experiment.name,
+                           session.model().parameters().count(), experiment.training.steps, experiment.training.batch,
+                           Execution().concurrency()));
+  if (!checkpoint) training.begin();
+  session.evaluate(Session<Scalar>::As::untrained);
+  if (checkpoint) training.begin(*checkpoint);
+  checkpoint.reset();
+  training.run();
+  session.evaluate(Session<Scalar>::As::trained);
+}
+
+/// A run from its deck to its results.
+template <class Scalar>
+void train_and_write(const Experiment& experiment, const CommandLine& line, RunDirectory& directory, Console& console) {
+  const Region region("run");
+  Session<Scalar> session(experiment);  // what does not fit in memory fails before anything is written
+  directory.prepare();
+  open_log(experiment, directory, console);
+  std::optional<Checkpoint<Scalar>> checkpoint;
+  if (line.resume) checkpoint = resume(experiment, directory, session, console);
+  write_atomically(directory.deck(), experiment.resolved);
+  Training<Scalar> training(experiment, directory, session, console, line.time_limit);
+  try {
+    train(experiment, session, training, std::move(checkpoint), console);
+  } catch (const Error& error) {
+    if (error.status() == Exit::stopped) throw training.stopped(error.what());
+    throw;
   }
-  report(directory, console);
+  console.line(metrics_table(session.metrics()));
+  Facts facts = facts_of(experiment, session.model().parameters().count(), training.seconds());
+  if (training.state().resumed > 0) facts["resumed"] = fmt::format("{} times", training.state().resumed);
+  write_results(directory, session, facts);
 }
 
 template <class Scalar>
 void evaluate_and_report(const Experiment& experiment, const CommandLine& line, Console& console) {
-  const double began = wall_time();
   RunDirectory directory;
-  if (!line.output.empty()) directory = RunDirectory(line.output, experiment.name, line.overwrite);
+  if (!line.output.empty()) directory = RunDirectory(line.output, experiment.name, earlier(line));
   if (!line.output.empty() && directory.would_remove(line.checkpoint))
     throw Error(Exit::mistake, line.checkpoint + " is the checkpoint to evaluate, and " + line.output +
                                    " is to be overwritten; -o DIR takes another folder.");
   {
     const Region region("eval");
-    Run<Scalar> run(experiment, directory, console);
-    run.load(line.checkpoint);
+    Session<Scalar> session(experiment);
+    load_parameters(experiment, line.checkpoint, session.model().parameters(), console);
+    session.evaluate(Session<Scalar>::As::trained);
+    session.model().parameters().initialise(experiment.seed);
+    session.evaluate(Session<Scalar>::As::untrained);
     if (!line.output.empty()) {
-      begin(experiment, directory, console);
-      run.write_results(began);
+      directory.prepare();
+      open_log(experiment, directory, console);
+      write_atomically(directory.deck(), experiment.resolved);
+      write_results(directory, session,
+                    facts_of(experiment, session.model().parameters().count(), wall_time() - program_began()));
     }
-    console.line(metrics_table(run.metrics()));
+    console.line(metrics_table(session.metrics()));
   }
   if (!line.output.empty()) report(directory, console);
 }
@@ -218,24 +151,26 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
 }  // namespace
 
 Exit run_command(const CommandLine& line) {
-  const Experiment experiment = read_experiment(line.deck, line.overrides);
+  stop_on_signals();
+  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
-  RunDirectory directory(line.output, experiment.name, line.overwrite);
+  RunDirectory directory(line.output, experiment.name, earlier(line));
   try {
     if (experiment.single_precision)
-      train_and_report<float>(experiment, directory, console);
+      train_and_write<float>(experiment, line, directory, console);
     else
-      train_and_report<double>(experiment, directory, console);
+      train_and_write<double>(experiment, line, directory, console);
+    report(directory, console);
   } catch (const Error& error) {
-    console.log(std::string("stopped: ") + error.what());
+    console.log(error.status() == Exit::stopped ? error.what() : std::string("failed: ") + error.what());
     throw;
   }
   return Exit::done;
 }
 
 Exit eval_command(const CommandLine& line) {
-  const Experiment experiment = read_experiment(line.deck, line.overrides);
+  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet);
   if (experiment.single_precision)

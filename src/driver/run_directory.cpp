@@ -14,9 +14,8 @@
 namespace ridgeline {
 namespace {
 
-constexpr const char* files_of_a_run[] = {
-    "deck.ini",   "log.txt",      "history.csv", "checkpoint.h5", "checkpoint.previous.h5",
-    "results.h5", "metrics.json", "report.html"};
+constexpr const char* files_of_a_run[] = {"deck.ini",   "history.csv",  "checkpoint.h5", "checkpoint.previous.h5",
+                                          "results.h5", "metrics.json", "report.html",   "log.txt"};
 
 /// A lock that dies with its process, also one that is killed.
 std::shared_ptr<void> lock_folder(const std::filesystem::path& folder) {
@@ -46,20 +45,31 @@ void remove_pictures(const std::filesystem::path& figures) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::string& named, const std::string& experiment, bool overwrite)
+RunDirectory::RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier)
     : path_(named.empty() ? std::filesystem::path("runs") / experiment : std::filesystem::path(named)),
-      overwrite_(overwrite) {
+      earlier_(earlier) {
   refuse_a_run();
 }
 
+/// The first file of a run that is there; empty where none is.
+std::string RunDirectory::first_file() const {
+  std::error_code ignored;
+  for (const char* file : files_of_a_run)
+    if (std::filesystem::exists(path_ / file, ignored)) return file;
+  return "";
+}
+
 void RunDirectory::refuse_a_run() const {
-  if (overwrite_) return;
-  for (const char* file : files_of_a_run) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path_ / file, ignored))
-      throw Error(Exit::mistake, path_.string() + " holds a run already (" + file +
-                                     "); -o DIR takes another folder, --overwrite replaces that run.");
-  }
+  const std::string file = earlier_ == Earlier::refuse ? first_file() : "";
+  if (!file.empty())
+    throw Error(Exit::mistake, path_.string() + " holds a run already (" + file +
+                                   "); -o DIR takes another folder, --resume continues that run, --overwrite replaces "
+                                   "it.");
+}
+
+bool RunDirectory::holds_a_run() const {
+  const std::string file = first_file();
+  return !file.empty() && file != log().filename();
 }
 
 void RunDirectory::prepare() {
@@ -67,8 +77,19 @@ void RunDirectory::prepare() {
   lock_ = lock_folder(path_);
   refuse_a_run();  // one may have begun since
   remove_leftovers(path_);
+  if (earlier_ != Earlier::resume) clear();
+}
+
+void RunDirectory::clear(bool keep_log) const {
   std::error_code ignored;
-  for (const char* file : files_of_a_run) std::filesystem::remove(path_ / file, ignored);
+  for (const char* file : files_of_a_run)
+    if (!keep_log || path_ / file != log()) std::filesystem::remove(path_ / file, ignored);
+  remove_pictures(path_ / "figures");
+}
+
+void RunDirectory::clear_outcome() const {
+  std::error_code ignored;
+  for (const std::filesystem::path& file : {results(), metrics(), report()}) std::filesystem::remove(file, ignored);
   remove_pictures(path_ / "figures");
 }
 

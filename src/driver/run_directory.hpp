@@ -7,20 +7,32 @@
 
 namespace ridgeline {
 
+/// What to do with what an earlier run left in the folder.
+enum class Earlier { refuse, overwrite, resume };
+
 class RunDirectory {
  public:
   /// No folder: nothing may be written.
   RunDirectory() = default;
 
   /// runs/NAME, or the folder that the user named. Changes nothing yet. Throws Error(Exit::mistake) where it holds a
-  /// run already and `overwrite` is not given.
-  RunDirectory(const std::string& named, const std::string& experiment, bool overwrite);
+  /// run already and that is to be refused.
+  RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier);
 
-  /// Makes the folder, locks it for as long as this object or a copy lives, and removes the files of the run that is
-  /// overwritten. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has begun in it.
+  /// Makes the folder and locks it for as long as this object or a copy lives; with Earlier::overwrite removes the files
+  /// of the run that was there. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has
+  /// begun in it.
   void prepare();
 
-  /// Whether a file is one of those that prepare() removes.
+  /// Whether there are files of a run; its log alone is none.
+  bool holds_a_run() const;
+
+  /// Removes the files of a run, but for its log where that is to stay.
+  void clear(bool keep_log = false) const;
+  /// Removes what is made at the end of a run: results, metrics, report, pictures.
+  void clear_outcome() const;
+
+  /// Whether a file is one of those that clear() removes.
   bool would_remove(const std::filesystem::path& file) const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -28,14 +40,16 @@ class RunDirectory {
   std::filesystem::path log() const { return path_ / "log.txt"; }
   std::filesystem::path history() const { return path_ / "history.csv"; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.h5"; }
+  std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path results() const { return path_ / "results.h5"; }
   std::filesystem::path metrics() const { return path_ / "metrics.json"; }
 
  private:
+  std::string first_file() const;
   void refuse_a_run() const;
 
   std::filesystem::path path_;
-  bool overwrite_ = false;
+  Earlier earlier_ = Earlier::refuse;
   std::shared_ptr<void> lock_;
 };
 

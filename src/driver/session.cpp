@@ -119,15 +119,19 @@ std::vector<Metrics> Session<Scalar>::evaluate() {
 }
 
 template <class Scalar>
-std::vector<Metrics> Session<Scalar>::evaluate(As as) {
+void Session<Scalar>::evaluate(As as) {
   restore_training_set();
   std::vector<Kept>& kept = as == As::trained ? trained_ : untrained_;
   kept.assign(sets_.size(), {});
-  std::vector<Metrics> all;
-  for (std::size_t i = 0; i < sets_.size(); ++i) {
+  for (std::size_t i = 0; i < sets_.size(); ++i)
     kept[i].metrics = evaluator_->evaluate(model_, sets_[i], kept[i].predictions);
-    all.push_back(kept[i].metrics);
-  }
+}
+
+template <class Scalar>
+std::vector<SetMetrics> Session<Scalar>::metrics() const {
+  std::vector<SetMetrics> all;
+  for (std::size_t i = 0; i < sets_.size(); ++i)
+    all.push_back({sets_[i].name(), untrained_.at(i).metrics, trained_.at(i).metrics});
   return all;
 }
 

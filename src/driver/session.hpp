@@ -40,11 +40,13 @@ class Session {
   Trainer<Scalar>& trainer() { return *trainer_; }
   const Trainer<Scalar>& trainer() const { return *trainer_; }
 
-  /// Every set's figures with the parameters as they are, train first.
+  /// Every set's figures with the parameters as they are, train first. Throws as check_stop.
   std::vector<Metrics> evaluate();
-  /// The same, keeping the predictions: the results' sets hold them as trained or untrained ones.
+  /// The same, kept with the predictions, as those of the trained or the untrained model.
   enum class As { untrained, trained };
-  std::vector<Metrics> evaluate(As as);
+  void evaluate(As as);
+  /// What both evaluations found.
+  std::vector<SetMetrics> metrics() const;
 
   /// Writes all sets, with the predictions kept, into an open results file.
   void write_sets(hdf5::File& file) const;

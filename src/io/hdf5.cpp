@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "io/files.hpp"
+#include "io/seal.hpp"
 
 namespace ridgeline::hdf5 {
 
@@ -440,20 +441,22 @@ std::string to_string(const Shape& shape) {
   return text + "]";
 }
 
-File::File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created)
-    : path_(std::move(path)), handle_(handle), bytes_(bytes), is_created_(is_created) {}
+File::File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created, bool is_sealed)
+    : path_(std::move(path)), handle_(handle), bytes_(bytes), is_created_(is_created), is_sealed_(is_sealed) {}
 
 File::File(File&& other) noexcept
     : path_(std::move(other.path_)),
       handle_(std::exchange(other.handle_, -1)),
       bytes_(other.bytes_),
-      is_created_(other.is_created_) {}
+      is_created_(other.is_created_),
+      is_sealed_(other.is_sealed_) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(handle_, other.handle_);
   std::swap(bytes_, other.bytes_);
   std::swap(is_created_, other.is_created_);
+  std::swap(is_sealed_, other.is_sealed_);
   return *this;
 }
 
@@ -474,6 +477,7 @@ File File::open(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(status)) {
     throw Error(Exit::file, fmt::format("cannot read {}: it is not a regular file.", path.string()));
   }
+  const bool is_sealed = check_seal(path);
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   const Handle access = access_properties();
   const hid_t handle = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
@@ -481,18 +485,16 @@ File File::open(const std::filesystem::path& path) {
     throw Error(Exit::file, fmt::format("cannot read {}: {}.", path.string(),
                                         last_reason("it is not an HDF5 file, or it is damaged or cut short")));
   }
-  return {path, handle, bytes, false};
+  return {path, handle, bytes, false, is_sealed};
 }
 
-File File::create(const std::filesystem::path& path, std::int64_t user_block) {
+File File::create(const std::filesystem::path& path) {
   silence_error_stack();
   constexpr std::size_t growth = std::size_t{1} << 20;  // bytes of memory at a time
   const Handle access = access_properties();
   H5Pset_fapl_core(access.get(), growth, false);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  if (H5Pset_userblock(creation.get(), static_cast<hsize_t>(user_block)) < 0) {
-    throw std::invalid_argument("an HDF5 user block has 0 bytes, or a power of two from 512 on");
-  }
+  H5Pset_userblock(creation.get(), seal_bytes);
   // HDF5 knows its open files by name, those in memory too: each needs its own.
   static std::atomic<int> count{0};
   const std::string name = fmt::format("memory {}", count++);
@@ -500,31 +502,26 @@ File File::create(const std::filesystem::path& path, std::int64_t user_block) {
   if (handle < 0) {
     throw Error(Exit::file, fmt::format("cannot write {}: {}.", path.string(), last_reason("HDF5 cannot create it")));
   }
-  return {path, handle, std::numeric_limits<std::uintmax_t>::max() / 4096, true};
+  return {path, handle, std::numeric_limits<std::uintmax_t>::max() / 4096, true, true};
 }
 
-void File::put_on_disk(const AtomicOptions& options) const {
-  const Handle creation(H5Fget_create_plist(handle_), H5Pclose);
-  hsize_t user_block = 0;
+void File::put_on_disk(const std::filesystem::path& keep_previous_as) const {
   void** memory = nullptr;
   const bool is_flushed = H5Fflush(handle_, H5F_SCOPE_LOCAL) >= 0;
   const ssize_t content = H5Fget_file_image(handle_, nullptr, 0);
-  if (!is_flushed || content < 0 || H5Pget_userblock(creation.get(), &user_block) < 0 ||
-      H5Fget_vfd_handle(handle_, H5P_DEFAULT, reinterpret_cast<void**>(&memory)) < 0) {
+  if (!is_flushed || content < 0 || H5Fget_vfd_handle(handle_, H5P_DEFAULT, reinterpret_cast<void**>(&memory)) < 0) {
     throw Error(Exit::file, fmt::format("cannot write {}: {}.", path_.string(), last_reason("HDF5 cannot flush it")));
   }
   // The memory that HDF5 works on: a copy would double what a large checkpoint needs.
   char* image = static_cast<char*>(*memory);
-  const std::size_t bytes = static_cast<std::size_t>(content) + static_cast<std::size_t>(user_block);
-  if (options.seal) {
-    options.seal(image, bytes);
-  }
-  ridgeline::write_atomically(path_, std::string_view(image, bytes), options.keep_previous_as);
+  const std::size_t bytes = static_cast<std::size_t>(content) + seal_bytes;
+  write_seal(image, bytes);
+  ridgeline::write_atomically(path_, std::string_view(image, bytes), keep_previous_as);
 }
 
-void File::close(const AtomicOptions& options) {
+void File::close(const std::filesystem::path& keep_previous_as) {
   if (handle_ >= 0 && is_created_) {
-    put_on_disk(options);
+    put_on_disk(keep_previous_as);
   }
   if (handle_ >= 0) {
     H5Fclose(std::exchange(handle_, -1));
@@ -854,10 +851,10 @@ double File::attribute_number(const std::string& object, const std::string& attr
 }
 
 void write_atomically(const std::filesystem::path& path, const std::function<void(File&)>& writer,
-                      const AtomicOptions& options, std::int64_t user_block) {
-  File file = File::create(path, user_block);
+                      const std::filesystem::path& keep_previous_as) {
+  File file = File::create(path);
   writer(file);
-  file.close(options);
+  file.close(keep_previous_as);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type

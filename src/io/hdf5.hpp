@@ -28,24 +28,17 @@ using Value = std::variant<std::int64_t, double, std::string, std::vector<std::i
 
 enum class ElementType { float32, float64, integer, string, other };
 
-struct AtomicOptions {
-  std::filesystem::path keep_previous_as;  // as replace_atomically (files.hpp)
-  /// Called on the finished file, still in memory, before it is written: the place to fill the user block, which is
-  /// its first bytes, with a checksum of the rest.
-  std::function<void(char* image, std::size_t bytes)> seal;
-};
-
 /// An open HDF5 file. Objects are named by path, "group/dataset", with or without a leading slash; "" and "/" are the
 /// root. Every function throws Error(Exit::file) with a sentence that names the file and the object.
 class File {
  public:
-  /// Opens for reading. Throws when missing, a folder, unreadable, or not HDF5 (a truncated file is not HDF5).
+  /// Opens for reading, once its checksum (seal.hpp) is verified. Throws when missing, a folder, unreadable, damaged, cut
+  /// short, or not HDF5.
   static File open(const std::filesystem::path& path);
 
-  /// Begins a file in memory; close() puts it on disk, whole or not at all. (HDF5 1.10.8 crashes when the disk fills
-  /// up under a file that it writes itself.) `user_block` bytes are kept free in front of the HDF5 content: 0, or a
-  /// power of two from 512 on.
-  static File create(const std::filesystem::path& path, std::int64_t user_block = 0);
+  /// Begins a file in memory; close() puts it on disk, whole or not at all, with its checksum in front (seal.hpp). (HDF5
+  /// 1.10.8 crashes when the disk fills up under a file that it writes itself.)
+  static File create(const std::filesystem::path& path);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -55,9 +48,11 @@ class File {
 
   /// A file opened for reading is closed. A created one is written, flushed to disk and renamed as replace_atomically
   /// (files.hpp) does, and throws as that does. Nothing may be called after it; without it a created file is dropped.
-  void close(const AtomicOptions& options = {});
+  void close(const std::filesystem::path& keep_previous_as = {});
 
   const std::filesystem::path& path() const { return path_; }
+  /// Whether it bore a checksum: a file written with other software does not.
+  bool is_sealed() const { return is_sealed_; }
 
   bool exists(const std::string& name) const;
   bool is_group(const std::string& name) const;
@@ -117,19 +112,20 @@ class File {
   double attribute_number(const std::string& object, const std::string& attribute_name) const;
 
  private:
-  File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created);
-  void put_on_disk(const AtomicOptions& options) const;
+  File(std::filesystem::path path, std::int64_t handle, std::uintmax_t bytes, bool is_created, bool is_sealed);
+  void put_on_disk(const std::filesystem::path& keep_previous_as) const;
   void check_room(const std::string& name, std::int64_t dataset) const;
 
   std::filesystem::path path_;
   std::int64_t handle_ = -1;  // HDF5's hid_t
   std::uintmax_t bytes_ = 0;  // size of a file opened for reading
   bool is_created_ = false;
+  bool is_sealed_ = false;
 };
 
 /// A file created, filled by `writer` and closed. Throws as File::close; what `writer` throws passes through, and then
 /// nothing is written.
 void write_atomically(const std::filesystem::path& path, const std::function<void(File&)>& writer,
-                      const AtomicOptions& options = {}, std::int64_t user_block = 0);
+                      const std::filesystem::path& keep_previous_as = {});
 
 }  // namespace ridgeline::hdf5

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/stop.hpp"
 #include "io/files.hpp"
 #include "io/history.hpp"
 #include "io/results.hpp"
@@ -52,6 +53,7 @@ class Painter {
       return "";
     }
     report::Drawn drawn = report::draw(figure, *gnuplot_, folder_);
+    check_stop();  // an interrupt from the keyboard ends gnuplot as well
     if (!drawn.complaint.empty()) {
       report_.without_pictures =
           fmt::format("{} could not draw {}: {}", gnuplot_->string(), figure.name, drawn.complaint);

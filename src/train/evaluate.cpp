@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/region.hpp"
+#include "core/stop.hpp"
 
 namespace ridgeline {
 namespace {
@@ -78,6 +79,7 @@ Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set,
   model.clear_signals();
   const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets();
   for (int first = 0; first < set.samples(); first += batch) {
+    check_stop();
     const int count = std::min(batch, set.samples() - first);
     // A set's samples lie side by side: a batch is a part of the set as it is.
     const Tensor<const Scalar> inputs(row_pointer(set.inputs(), first), count, tokens, channels);

@@ -26,7 +26,8 @@ class Evaluator {
   /// The shapes that the model must be prepared for to evaluate a set.
   std::vector<Shape> shapes(const DataSet<Scalar>& set) const;
 
-  /// Throws Error(Exit::numerical) where a layer raised a signal or the error is not finite. The same bits on every call.
+  /// Throws Error(Exit::numerical) where a layer raised a signal or the error is not finite, and as check_stop. The same
+  /// bits on every call.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) { return run(model, set, Tensor<Scalar>()); }
 
   /// The same, and the predictions, [samples, tokens, targets], on the host.

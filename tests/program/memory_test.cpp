@@ -75,7 +75,7 @@ Experiment experiment_with(const std::vector<std::string>& settings) {
   std::vector<Override> overrides;
   overrides.reserve(settings.size());
   for (const std::string& setting : settings) overrides.push_back(Override::parse(setting));
-  return read_experiment((place / "tiny.ini").string(), overrides);
+  return read_experiment(Deck::read((place / "tiny.ini").string()), overrides);
 }
 
 /// As `run` does it: evaluation, an epoch, evaluation.

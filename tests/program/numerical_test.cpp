@@ -19,7 +19,7 @@ std::string expect_breakdown(const Place& place, const std::vector<std::string>&
   EXPECT_EQ(files_below(run).front(), "checkpoint.h5");
   EXPECT_FALSE(fs::exists(run / "metrics.json"));
   EXPECT_FALSE(fs::exists(run / "results.h5"));
-  expect_contains(content_of(run / "log.txt"), "stopped: " + lines_of(sentence).at(0));
+  expect_contains(content_of(run / "log.txt"), "failed: " + lines_of(sentence).at(0));
   for (const auto& [name, array] : read_arrays(run / "checkpoint.h5", "parameters"))
     for (const double value : array.values) EXPECT_TRUE(std::isfinite(value)) << name;
   // The history ends where the checkpoint does.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "io/hdf5.hpp"
+#include "io/history.hpp"
 #include "unit/files_support.hpp"
 
 namespace ridgeline::program {
@@ -118,6 +119,38 @@ Figures figures_of(const SetArrays& set, const Array& predictions) {
   figures["mse_hidden"] = count > 0 ? std::optional<double>(hidden / count) : std::nullopt;
   figures["mse_shown"] = count < all ? std::optional<double>(shown / (all - count)) : std::nullopt;
   return figures;
+}
+
+namespace {
+
+/// A checkpoint's arrays but for the history, which is compared as the file that it became.
+Arrays training_arrays(const std::filesystem::path& path) {
+  Arrays arrays = read_arrays(path, "parameters");
+  arrays.merge(read_arrays(path, "optimizer"));
+  return arrays;
+}
+
+void expect_same_history(const History& one, const History& other) {
+  EXPECT_EQ(one.sets, other.sets);
+  ASSERT_EQ(one.rows.size(), other.rows.size());
+  for (std::size_t i = 0; i < one.rows.size(); ++i) {
+    EXPECT_EQ(one.rows[i].epoch, other.rows[i].epoch);
+    EXPECT_EQ(one.rows[i].step, other.rows[i].step);
+    EXPECT_EQ(one.rows[i].loss, other.rows[i].loss) << "epoch " << one.rows[i].epoch;
+    EXPECT_EQ(one.rows[i].learning_rate, other.rows[i].learning_rate);
+    EXPECT_EQ(one.rows[i].set_mse, other.rows[i].set_mse) << "epoch " << one.rows[i].epoch;
+  }
+}
+
+}  // namespace
+
+void expect_same_outcome(const std::filesystem::path& one, const std::filesystem::path& other) {
+  EXPECT_EQ(test::content_of(one / "metrics.json"), test::content_of(other / "metrics.json"));
+  EXPECT_EQ(training_arrays(one / "checkpoint.h5"), training_arrays(other / "checkpoint.h5"));
+  const History history = History::read(one / "history.csv");
+  expect_same_history(history, History::read(other / "history.csv"));
+  for (const std::string& name : history.sets)
+    EXPECT_EQ(read_arrays(one / "results.h5", name), read_arrays(other / "results.h5", name)) << name;
 }
 
 }  // namespace ridgeline::program

@@ -34,4 +34,7 @@ SetArrays read_set(const std::filesystem::path& path, const std::string& set);
 /// The figures of predictions, computed here as the manual defines them.
 Figures figures_of(const SetArrays& set, const Array& predictions);
 
+/// Two runs came to the same bits: parameters, moments, history (times apart), metrics, and the sets of results.h5.
+void expect_same_outcome(const std::filesystem::path& one, const std::filesystem::path& other);
+
 }  // namespace ridgeline::program

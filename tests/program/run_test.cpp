@@ -39,13 +39,6 @@ void expect_metrics_of_results(const fs::path& folder, const std::vector<std::st
   }
 }
 
-void expect_same_outcome(const fs::path& one, const fs::path& other) {
-  EXPECT_EQ(content_of(one / "metrics.json"), content_of(other / "metrics.json"));
-  EXPECT_EQ(read_arrays(one / "checkpoint.h5", "/"), read_arrays(other / "checkpoint.h5", "/"));
-  for (const std::string& name : set_names)
-    EXPECT_EQ(read_arrays(one / "results.h5", name), read_arrays(other / "results.h5", name)) << name;
-}
-
 TEST(Run, LeavesTheFilesThatTheManualPromises) {
   const Place place;
   const fs::path run = place.train("out");

@@ -346,31 +346,11 @@ TEST(Hdf5, WritesTheSameBytesForTheSameContent) {
   EXPECT_EQ(content_of(folder / "first.h5"), content_of(folder / "second.h5"));
 }
 
-TEST(Hdf5, SealsTheUserBlock) {
-  const TemporaryFolder folder;
-  AtomicOptions options;
-  std::string after;
-  options.seal = [&](char* image, std::size_t bytes) {
-    std::memcpy(image, "checksum", 8);
-    after.assign(image + 512, bytes - 512);
-  };
-  write_atomically(
-      folder / "file.h5", [](File& file) { file.write("values", std::vector<float>(5000, 2), {5000}); }, options, 512);
-  const std::string whole = content_of(folder / "file.h5");
-  EXPECT_EQ(whole.substr(0, 8), "checksum");
-  EXPECT_EQ(whole.substr(512), after);
-  EXPECT_EQ(whole.substr(512, 4), "\x89HDF");
-  EXPECT_EQ(File::open(folder / "file.h5").read<float>("values"), std::vector<float>(5000, 2));
-  EXPECT_THROW(File::create(folder / "file.h5", 100), std::invalid_argument);
-}
-
 TEST(Hdf5, KeepsThePreviousFile) {
   const TemporaryFolder folder;
-  AtomicOptions options;
-  options.keep_previous_as = folder / "previous.h5";
   for (const float value : {1.0F, 2.0F}) {
     const auto writer = [value](File& file) { file.write("value", &value, {}); };
-    write_atomically(folder / "file.h5", writer, options);
+    write_atomically(folder / "file.h5", writer, folder / "previous.h5");
   }
   EXPECT_EQ(File::open(folder / "file.h5").read<float>("value"), std::vector<float>{2});
   EXPECT_EQ(File::open(folder / "previous.h5").read<float>("value"), std::vector<float>{1});

@@ -12,11 +12,9 @@ constexpr const char* deck =
     "[attention.functional]\nheads = 2\nbasis = 3\n[ffn.mlp]\nhidden = 16\n[train]\nbatch = 4\nepochs = 2\n[eval.id]\n";
 
 Experiment experiment_of(const std::string& content, const std::vector<std::string>& settings = {}) {
-  const test::TemporaryFolder folder;
-  test::put(folder / "trial.ini", content);
   std::vector<Override> overrides;
   for (const std::string& setting : settings) overrides.push_back(Override::parse(setting));
-  return read_experiment((folder / "trial.ini").string(), overrides);
+  return read_experiment(Deck::parse(content, "some/trial.ini"), overrides);
 }
 
 TEST(Experiment, IsWhatTheDeckSays) {
@@ -51,12 +49,18 @@ TEST(Experiment, StepsGiveTheEpochs) {
 TEST(Session, EvaluatesWithTheParametersAsTheyAre) {
   const Experiment experiment = experiment_of(deck);
   Session<float> session(experiment);
-  const std::vector<Metrics> before = session.evaluate(), same = session.evaluate(Session<float>::As::untrained);
+  const std::vector<Metrics> before = session.evaluate();
   ASSERT_EQ(before.size(), 2U);
-  EXPECT_EQ(before[0].mse, same[0].mse);
-  EXPECT_EQ(before[1].relative_l2, same[1].relative_l2);
+  session.evaluate(Session<float>::As::untrained);
   while (!session.trainer().finished()) session.trainer().step();
   EXPECT_NE(session.evaluate()[0].mse, before[0].mse);
+  session.evaluate(Session<float>::As::trained);
+  const std::vector<SetMetrics> kept = session.metrics();
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[1].set, "id");
+  EXPECT_EQ(kept[0].untrained.mse, before[0].mse);
+  EXPECT_EQ(kept[1].untrained.relative_l2, before[1].relative_l2);
+  EXPECT_EQ(kept[0].trained.mse, session.evaluate()[0].mse);
 }
 
 TEST(Session, ReportsOnTheFirstEpochsSamplesWhereEveryEpochHasNewOnes) {
