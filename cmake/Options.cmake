@@ -11,6 +11,9 @@ option(RIDGELINE_TESTS "Build the tests (when GoogleTest is found)" ON)
 option(RIDGELINE_BENCHMARKS "Build the micro-benchmarks (when Google Benchmark is found)" ON)
 set(RIDGELINE_ONEDNN AUTO CACHE STRING "oneDNN as a GEMM on CPUs: AUTO, ON or OFF")
 set_property(CACHE RIDGELINE_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+set(RIDGELINE_INSTALL_KOKKOS AUTO CACHE STRING
+    "Install Kokkos and Kokkos Kernels with Ridgeline: ON, OFF, or AUTO, which takes those that bootstrap built")
+set_property(CACHE RIDGELINE_INSTALL_KOKKOS PROPERTY STRINGS AUTO ON OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
@@ -26,10 +29,6 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-# Installed files find each other by relative paths, and the dependencies (OpenBLAS's OpenMP flavour among them, which
-# the loader would not pick by itself) where they were when this was linked.
-set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN)
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 if(RIDGELINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(RIDGELINE_CCACHE_PROGRAM ccache)

@@ -1,6 +1,7 @@
 # tests/unit, tests/layers and tests/program become one GoogleTest program each; tests/reference_check is a program of
 # its own. A new file in one of them is found by itself. Labels: unit, layers, program, reference; one_thread marks the
-# second pass of unit and layers. tests/bootstrap tests the set-up's own functions, under label bootstrap.
+# second pass of unit and layers. tests/bootstrap tests the set-up's own functions, under label bootstrap; tests/install
+# what is installed, under label install.
 
 include(GoogleTest)
 
@@ -13,7 +14,7 @@ endif()
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
 add_library(ridgeline_test_support STATIC ${support_sources})
 target_include_directories(ridgeline_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(ridgeline_test_support PUBLIC Ridgeline::ridgeline PRIVATE ridgeline_options)
+target_link_libraries(ridgeline_test_support PUBLIC Ridgeline::ridgeline hdf5::hdf5 fmt::fmt PRIVATE ridgeline_options)
 
 # ridgeline_test_program(NAME FOLDER): build/NAME/bin/NAME from tests/FOLDER/*.cpp and the common tests/main.cpp.
 function(ridgeline_test_program name folder)
@@ -79,3 +80,14 @@ endif()
 
 add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
 set_tests_properties(bootstrap.source_lists PROPERTIES LABELS bootstrap TIMEOUT 60)
+
+# A program under a sanitizer asks everything that loads its library to be under it too.
+if(NOT RIDGELINE_SANITIZE)
+  set(kokkos_to_hide "")
+  if(ridgeline_installs_kokkos)
+    set(kokkos_to_hide ${kokkos_prefix})
+  endif()
+  add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install/installed.sh ${PROJECT_BINARY_DIR}
+                                "${kokkos_to_hide}")
+  set_tests_properties(install PROPERTIES LABELS install TIMEOUT 120)
+endif()
