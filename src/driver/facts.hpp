@@ -11,7 +11,7 @@ namespace ridgeline {
 /// This machine's name.
 std::string host_name();
 
-/// Back end, Kokkos, threads, BLAS: a line each. After Kokkos was started.
+/// Back end, Kokkos, threads and how they are bound, BLAS: a line each. After Kokkos was started.
 std::string machine_text();
 
 /// The report's facts of a run of an experiment that has `parameters` parameters and took `seconds`.

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "program.hpp"
 
@@ -80,6 +82,33 @@ TEST(Surroundings, MoreThreadsThanKokkosTakesAreRefused) {
   expect_contains(expect_sentence(place.run({"check", "tiny.ini", "--kokkos-threads=600"}), 2), "512");
   const Ended ended = place.run({"--version"}, {{}, {{"KOKKOS_NUM_THREADS", "1000"}}});
   expect_contains(expect_sentence(ended, 2), "KOKKOS_NUM_THREADS");
+}
+
+TEST(Surroundings, TheLogSaysHowThreadsAreBoundAndNothingElseIsPrinted) {
+  const Place place;
+  if (place.run({"--version"}).out.find("OpenMP") == std::string::npos) GTEST_SKIP() << "there is one thread only";
+  const auto threads = [&](const std::map<std::string, std::string>& environment) {
+    const Ended ended = place.run({"run", "tiny.ini", "-o", "run", "--overwrite", "--quiet"}, {{}, environment});
+    expect_success(ended);
+    EXPECT_EQ(ended.out, "");
+    const std::string log = content_of(place / "run/log.txt");
+    const std::size_t begin = log.find("threads "), end = log.find("GEMM");
+    EXPECT_LT(begin, end) << log;
+    return log.substr(begin, end - begin);
+  };
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::string unbound = threads({{"OMP_NUM_THREADS", "2"}, {"OMP_PROC_BIND", "false"}});
+  const std::string advice = cores >= 2 ? "on a machine of your own OMP_PROC_BIND=" : "there are 1 cores, ";
+  EXPECT_EQ(unbound.rfind("threads   2\nbinding   none; " + advice, 0), 0U) << unbound;
+  const std::string bound = threads({{"OMP_NUM_THREADS", "2"}, {"OMP_PROC_BIND", "spread"}, {"OMP_PLACES", "cores"}});
+  EXPECT_EQ(bound.rfind("threads   2\nbinding   to cores", 0), 0U) << bound;
+  EXPECT_EQ(bound.find("machine of your own"), std::string::npos) << bound;
+  expect_contains(threads({{"OMP_NUM_THREADS", std::to_string(cores + 1)}}), " cores, and as many threads are quicker");
+  EXPECT_EQ(threads({{"OMP_NUM_THREADS", "1"}}), "threads   1\n");
+  // Kokkos' own warnings, which it has where nothing is said of binding, stay out of sight.
+  const std::string unset = "unset OMP_PROC_BIND; export OMP_NUM_THREADS=2; ";
+  EXPECT_EQ(shell(place, unset + program + " run tiny.ini -o unset --quiet >printed 2>&1"), 0);
+  EXPECT_EQ(content_of(place / "printed"), "");
 }
 
 TEST(Surroundings, ANameWithALineBreakLeavesOneLine) {
