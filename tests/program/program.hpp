@@ -15,6 +15,13 @@ namespace ridgeline::program {
 
 using Arguments = std::vector<std::string>;
 
+/// A signal to the program, some time after its standard output holds a text (empty: after its start).
+struct Interrupt {
+  int signal;
+  std::string after = {};
+  int milliseconds = 0;
+};
+
 /// What surrounds a call. By default: one thread, no gnuplot, the test's own folder.
 struct Surroundings {
   std::filesystem::path folder;  ///< working folder; the caller's where empty
@@ -23,11 +30,13 @@ struct Surroundings {
   std::optional<std::size_t> largest_file = {};  ///< bytes; a file that grows beyond fails as on a full disk
   bool terminal = false;                         ///< whether standard output is one
   bool error_terminal = false;                   ///< whether standard error is one
+  std::vector<Interrupt> interrupts = {};        ///< one after the other; SIGKILL may end the program
   int seconds = 60;                              ///< a program that takes longer is killed and the test fails
 };
 
 struct Ended {
-  int status = -1;  ///< exit status; -1 where a signal ended it
+  int status = -1;   ///< exit status; -1 where a signal ended it
+  double seconds = 0;  ///< from the last interrupt, or the start, to the end
   std::string out;
   std::string err;
 };
