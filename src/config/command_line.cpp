@@ -47,8 +47,10 @@ const std::vector<Flag>& flags() {
        [](CommandLine&) -> po::value_semantic* { return po::value<std::vector<std::string>>()->composing(); }},
       {"threads", "N", "", "how many threads to use (default: what OMP_NUM_THREADS says, or all cores)",
        [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
-      {"quiet", "", "", "show no progress, errors only",
+      {"quiet", "", "", "show no progress, warnings and errors only",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.quiet); }},
+      {"log-level", "LEVEL", "", "what log.txt holds: warn, info (default), or debug, with a line a step",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
   };
   return table;
 }
@@ -70,7 +72,7 @@ const std::vector<Command>& commands() {
        &CommandLine::deck,
        "train the deck's model, evaluate it, and write a report",
        {},
-       {"output", "overwrite", "resume", "time-limit", "set", "threads", "quiet"},
+       {"output", "overwrite", "resume", "time-limit", "set", "threads", "quiet", "log-level"},
        {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini --resume --time-limit 23:55:00",
         "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
         "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2"}},
@@ -79,7 +81,7 @@ const std::vector<Command>& commands() {
        &CommandLine::deck,
        "evaluate a trained model on the deck's test sets",
        {"checkpoint"},
-       {"output", "overwrite", "set", "threads", "quiet"},
+       {"output", "overwrite", "set", "threads", "quiet", "log-level"},
        {"ridgeline eval inputs/sine.ini --checkpoint runs/sine/checkpoint.h5"}},
       {"check",
        "DECK",
@@ -265,6 +267,16 @@ void read_time_limit(const std::string& text, CommandLine& line) {
   if (*line.time_limit == 0) throw mistake("--time-limit " + excerpt(text) + " leaves no time to run.");
 }
 
+void read_log_level(const std::string& text, CommandLine& line) {
+  const std::vector<std::string> names = {"debug", "info", "warn"};  // in the order of LogLevel
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    throw mistake("--log-level " + excerpt(text) + " is not known" +
+                  suggestion(text, names, "known are " + join(names, ", ")));
+  }
+  line.log_level = static_cast<LogLevel>(found - names.begin());
+}
+
 void check_flags(const Command& command, const po::variables_map& values) {
   for (const char* name : command.required) {
     if (values.count(name) == 0) {
@@ -295,6 +307,7 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
   if (values.count("time-limit") > 0) read_time_limit(values["time-limit"].as<std::string>(), line);
   if (line.resume && line.overwrite)
     throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
+  if (values.count("log-level") > 0) read_log_level(values["log-level"].as<std::string>(), line);
   if (values.count("set") > 0) {
     for (const std::string& text : values["set"].as<std::vector<std::string>>()) {
       line.overrides.push_back(Override::parse(text));

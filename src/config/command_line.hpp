@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/settings.hpp"
+#include "core/log_level.hpp"
 
 // The program's command line. A command is one entry of the table in command_line.cpp: its argument, its options, its
 // help.
@@ -28,7 +29,8 @@ struct CommandLine {
   bool resume = false;               ///< --resume
   std::optional<double> time_limit;  ///< --time-limit, in seconds since the program's start
   bool quiet = false;                ///< --quiet
-  std::vector<std::string> kokkos;   ///< --kokkos-… as given, for Kokkos::initialize
+  LogLevel log_level = LogLevel::info;  ///< --log-level
+  std::vector<std::string> kokkos;      ///< --kokkos-… as given, for Kokkos::initialize
 };
 
 /// Reads the program's arguments, its own name not among them. Throws Error(Exit::mistake).

@@ -54,6 +54,15 @@ void write_results(const RunDirectory& directory, const Session<Scalar>& session
   });
 }
 
+/// Seconds and calls of every region so far.
+void log_times(Console& console) {
+  if (!console.logs(LogLevel::debug)) return;
+  std::string text = "     seconds       calls  region";
+  for (const RegionTime& region : region_times())
+    text += fmt::format("\n{:>12.4f}  {:>10}  {}", region.seconds, region.calls, region.name);
+  console.log(text, LogLevel::debug);
+}
+
 void report(const RunDirectory& directory, Console& console) {
   const Region region("report");
   try {
@@ -120,6 +129,7 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   Facts facts = facts_of(experiment, session.model().parameters().count(), training.seconds());
   if (training.state().resumed > 0) facts["resumed"] = fmt::format("{} times", training.state().resumed);
   write_results(directory, session, facts);
+  log_times(console);
 }
 
 template <class Scalar>
@@ -142,6 +152,7 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
       write_atomically(directory.deck(), experiment.resolved);
       write_results(directory, session,
                     facts_of(experiment, session.model().parameters().count(), wall_time() - program_began()));
+      log_times(console);
     }
     console.line(metrics_table(session.metrics()));
   }
@@ -154,7 +165,7 @@ Exit run_command(const CommandLine& line) {
   stop_on_signals();
   const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
-  Console console(line.quiet);
+  Console console(line.quiet, line.log_level);
   RunDirectory directory(line.output, experiment.name, earlier(line));
   try {
     if (experiment.single_precision)
@@ -163,7 +174,8 @@ Exit run_command(const CommandLine& line) {
       train_and_write<double>(experiment, line, directory, console);
     report(directory, console);
   } catch (const Error& error) {
-    console.log(error.status() == Exit::stopped ? error.what() : std::string("failed: ") + error.what());
+    console.log(error.status() == Exit::stopped ? error.what() : std::string("failed: ") + error.what(),
+                LogLevel::warn);
     throw;
   }
   return Exit::done;
@@ -172,7 +184,7 @@ Exit run_command(const CommandLine& line) {
 Exit eval_command(const CommandLine& line) {
   const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
-  Console console(line.quiet);
+  Console console(line.quiet, line.log_level);
   if (experiment.single_precision)
     evaluate_and_report<float>(experiment, line, console);
   else

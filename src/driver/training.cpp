@@ -79,7 +79,9 @@ template <class Scalar>
 void Training<Scalar>::take_step() {
   EpochProgress& progress = state_.progress;
   const double began = wall_time();
-  progress.loss += trainer_.step();
+  const double loss = trainer_.step();
+  if (console_.logs(LogLevel::debug)) console_.log(step_text(loss), LogLevel::debug);
+  progress.loss += loss;
   ++progress.steps;
   progress.tokens += trainer_.last_tokens();
   console_.progress(progress_text());
@@ -179,6 +181,15 @@ std::string Training<Scalar>::progress_text() const {
   return fmt::format("epoch {} of {}   loss {:.4g}   {:.1f} steps/s   {} left", trainer_.epoch(), experiment_.epochs,
                      progress.loss / static_cast<double>(progress.steps), 1 / seconds_a_step(),
                      duration_text(time_left()));
+}
+
+template <class Scalar>
+std::string Training<Scalar>::step_text(double loss) const {
+  std::string text = fmt::format("step {}   loss {:.9g}   learning rate {:.6g}", trainer_.steps_taken(), loss,
+                                 trainer_.last_learning_rate());
+  if (const std::optional<double> norm = trainer_.last_gradient_norm())
+    text += fmt::format("   norm of the gradients {:.6g}", *norm);
+  return text;
 }
 
 template <class Scalar>

@@ -50,6 +50,7 @@ class Training {
   double seconds_a_step() const;
   double time_left() const;
   std::string progress_text() const;
+  std::string step_text(double loss) const;
   std::string epoch_text(const HistoryRow& row) const;
 
   const Experiment& experiment_;

@@ -133,6 +133,12 @@ double Trainer<Scalar>::last_learning_rate() const {
 }
 
 template <class Scalar>
+std::optional<double> Trainer<Scalar>::last_gradient_norm() const {
+  if (plan_.gradient_clip <= 0 || steps_taken_ == 0) return {};
+  return read_number(adam_.norm());
+}
+
+template <class Scalar>
 double Trainer<Scalar>::bytes(std::size_t parameters, const Task& task, int batch) {
   const double rows = static_cast<double>(batch) * task.tokens();
   return sizeof(Scalar) * (2.0 * parameters + rows * (task.channels() + 3.0 * task.targets())) + rows;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "data/data_set.hpp"
 #include "model/model.hpp"
@@ -48,6 +49,8 @@ class Trainer {
   std::int64_t epoch() const { return (steps_taken_ + per_epoch_ - 1) / per_epoch_; }
   /// Of the step taken last.
   double last_learning_rate() const;
+  /// Of the step taken last, before they were clipped; nothing without gradient_clip.
+  std::optional<double> last_gradient_norm() const;
   /// Tokens of the step taken last.
   std::int64_t last_tokens() const { return last_tokens_; }
 

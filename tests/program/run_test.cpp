@@ -281,6 +281,30 @@ TEST(Run, QuietPrintsNothing) {
   EXPECT_TRUE(fs::exists(place / "out/metrics.json"));
 }
 
+TEST(Run, TheLogHoldsWhatItsLevelAsksFor) {
+  const Place place;
+  const auto log = [&](const std::string& level, const std::vector<std::string>& settings) {
+    expect_success(place.run(with_settings({"run", "tiny.ini", "-o", level, "--log-level", level}, settings)));
+    return content_of(place / level / "log.txt");
+  };
+  EXPECT_EQ(log("warn", {}), "");
+  const std::string info = log("info", {});
+  expect_contains(info, "epoch 2 of 2");
+  expect_contains(info, "the resolved deck:");
+  EXPECT_EQ(info.find("  step "), std::string::npos);
+  const std::string debug = log("debug", {"train.gradient_clip=1"});
+  for (const char* line : {"epoch 2 of 2", "  step 1   loss ", "  step 6   loss ", "learning rate 0.001",
+                           "norm of the gradients ", "run/epoch/step/forward/block 0"})
+    expect_contains(debug, line);
+  // A run that stops says why at any level.
+  expect_sentence(place.run(with_settings({"run", "tiny.ini", "-o", "stopped", "--log-level", "warn"},
+                                          {"train.learning_rate=1e30", "train.epochs=50"})),
+                  3);
+  const std::string stopped = content_of(place / "stopped/log.txt");
+  EXPECT_EQ(lines_of(stopped).size(), 1U) << stopped;
+  expect_contains(stopped, "  failed: step ");
+}
+
 TEST(Run, GoesToRunsAndTheDecksName) {
   const Place place;
   expect_success(place.run({"run", "tiny.ini"}));

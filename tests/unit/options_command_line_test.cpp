@@ -36,6 +36,7 @@ TEST(CommandLine, Run) {
   EXPECT_TRUE(full.overwrite);
   EXPECT_TRUE(full.quiet);
   EXPECT_EQ(full.threads, 2);
+  EXPECT_EQ(full.log_level, LogLevel::info);
   ASSERT_EQ(full.overrides.size(), 2U);
   EXPECT_EQ(full.overrides[0].section, "model");
   EXPECT_EQ(full.overrides[1].section, "eval.x");
@@ -158,6 +159,16 @@ TEST(CommandLineMistakes, Threads) {
     EXPECT_EQ(sentence({"run", "a.ini", "--threads", text}),
               "--threads " + std::string(text) + " is not a whole number" + allowed);
   }
+}
+
+TEST(CommandLine, LogLevels) {
+  EXPECT_EQ(parse_command_line({"run", "a.ini", "--log-level", "debug"}).log_level, LogLevel::debug);
+  EXPECT_EQ(parse_command_line({"run", "a.ini", "--log-level=info"}).log_level, LogLevel::info);
+  EXPECT_EQ(parse_command_line({"eval", "a.ini", "--checkpoint", "c", "--log-level=warn"}).log_level, LogLevel::warn);
+  EXPECT_EQ(sentence({"run", "a.ini", "--log-level", "loud"}),
+            "--log-level loud is not known; known are debug, info, warn.");
+  EXPECT_EQ(sentence({"run", "a.ini", "--log-level", "warm"}), "--log-level warm is not known; did you mean warn?");
+  EXPECT_EQ(sentence({"run", "a.ini", "--log-level="}), "--log-level needs a value; it takes a LEVEL.");
 }
 
 TEST(CommandLineMistakes, Overrides) {
