@@ -1,5 +1,7 @@
 // The manual says what the program does: its tables of options (RIDGELINE_UPDATE_MANUAL=1 rewrites them), the commands
 // in its examples, and the files that a run leaves.
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <regex>
@@ -158,6 +160,49 @@ TEST(Manual, DescribesAllThatIsInTheHdf5Files) {
   expect_success(place.run({"run", "tiny.ini", "-o", "run", "--resume"}));  // a run that was continued says so
   EXPECT_EQ(described_content("checkpoint.h5"), content_of_file(run / "checkpoint.h5"));
   EXPECT_EQ(described_content("results.h5"), content_of_file(run / "results.h5"));
+}
+
+/// The first fenced block of a page that holds this text.
+std::string block_with(const std::string& page, const std::string& part) {
+  const std::string text = test::content_of(manual(page));
+  static const std::regex block("```[a-z]*\n((?:(?!```)[^\n]*\n)*)```");
+  for (std::sregex_iterator match(text.begin(), text.end(), block), end; match != end; ++match)
+    if ((*match)[1].str().find(part) != std::string::npos) return (*match)[1];
+  ADD_FAILURE() << page << " has no block with " << part;
+  return "";
+}
+
+TEST(Manual, TheJobScriptHandsSignalsOnAndPutsBackWhatIsNotDone) {
+  const Place place;
+  for (const char* folder : {"bin", "ridgeline/bin", "experiments"}) fs::create_directories(place / folder);
+  fs::create_symlink(RIDGELINE_PROGRAM, place / "ridgeline/bin/ridgeline");
+  place.put("bin/scontrol", "#!/bin/sh\necho \"$@\" >>\"$HOME/requeued\"\n");
+  fs::permissions(place / "bin/scontrol", fs::perms::owner_all);
+  place.put("job", block_with("clusters.md", "scontrol requeue"));
+  place.put("experiments/sine.ini", tiny_deck);
+  const std::string surroundings = "cd '" + (place / "").string() +
+                                   "' && export HOME=\"$PWD\" PATH=\"$PWD/bin:$PATH\" "
+                                   "SLURM_JOB_ID=77 SLURM_CPUS_PER_TASK=1 && ";
+  const auto status_of = [&](const std::string& line) {
+    const int status = std::system((surroundings + line).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const auto stopped_by = [&](const std::string& signal) {
+    return status_of(
+        "sed -i 's/^epochs = .*/epochs = 1000000/' experiments/sine.ini; bash job >out 2>&1 & job=$!; "
+        "for i in $(seq 500); do test -e runs/sine/checkpoint.previous.h5 && break; sleep 0.05; done; "
+        "kill -s " +
+        signal + " $job; wait $job");
+  };
+  EXPECT_EQ(stopped_by("USR1"), 75) << test::content_of(place / "out");
+  EXPECT_EQ(test::content_of(place / "requeued"), "requeue 77\n");
+  fs::remove(place / "runs/sine/checkpoint.previous.h5");
+  EXPECT_EQ(stopped_by("TERM"), 75) << test::content_of(place / "out");
+  test::expect_contains(test::content_of(place / "out"), "resumed after step");
+  EXPECT_EQ(status_of("rm -r runs && sed -i 's/^epochs = .*/epochs = 1/' experiments/sine.ini && bash job >out 2>&1"),
+            0)
+      << test::content_of(place / "out");
+  EXPECT_EQ(test::content_of(place / "requeued"), "requeue 77\n");  // once, by the first of the three
 }
 
 /// The program's calls in the fenced blocks of a page, continuation lines joined: command, then all that follows it.
