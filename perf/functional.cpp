@@ -43,7 +43,7 @@ Row clock(const std::string& what, int repeats, const std::function<void()>& wor
 }
 
 Row training_step(const std::string& what, const Arguments& arguments) {
-  const Experiment experiment = read_experiment(arguments.deck, {});
+  const Experiment experiment = read_experiment(Deck::read(arguments.deck), {});
   Session<float> session(experiment);
   return clock(what, arguments.repeats, [&] { session.trainer().step(); });
 }
