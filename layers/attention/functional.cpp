@@ -22,7 +22,10 @@ class FunctionalAttention final : public Layer<Scalar> {
   static void declare(OptionSet& options) {
     options.integer("heads", 8, "heads, each as wide as the model").at_least(1).at_most(65536).trials({"1", "3"});
     options.integer("basis", 8, "basis functions of a head").at_least(1).at_most(65536).trials({"1", "5"});
-    options.real("ridge", 1e-4, "weight of the regularisation of the least-squares map").above(0).trials({"1e-2"});
+    options.real("ridge", 1e-4, "weight of the regularisation of the least-squares map")
+        .above(0)
+        .at_most(1e100)
+        .trials({"1e-2"});
     options.choice("normalization", "joint", {"joint", "per_head"},
                    "softmax of a token's basis functions: over those of all heads, or of each head");
     options.choice("inner_product", "sum", {"sum", "mean"},
@@ -32,13 +35,19 @@ class FunctionalAttention final : public Layer<Scalar> {
   }
 
   explicit FunctionalAttention(Setup<Scalar>& setup)
-      : settings_(read(setup)),
+      : options_(setup.options),
+        settings_(read(setup)),
         choice_(setup.options.text("order")),
         maps_(setup.parameters, settings_),
         contracted_(functional::contracted_order(settings_, maps_, setup.signal)),
         direct_(functional::direct_order(settings_, maps_, setup.signal)) {}
 
   void reserve(const Shape& shape, Arena& arena) override {
+    const double coefficients = 2.0 * settings_.heads * settings_.basis * shape.batch;
+    if (coefficients > std::numeric_limits<int>::max())
+      throw options_.mistake("basis", fmt::format("makes {:.3g} coefficients of {} heads in a batch of {} samples, "
+                                                  "more than can be indexed.",
+                                                  coefficients, settings_.heads, shape.batch));
     order_ = &order(shape);
     order_->reserve(shape, arena);
   }
@@ -68,8 +77,9 @@ class FunctionalAttention final : public Layer<Scalar> {
  private:
   static functional::Settings read(const Setup<Scalar>& setup) {
     const OptionValues& options = setup.options;
+    // Queries' and keys' basis functions stand side by side, and their gradients beside them.
     const auto columns = static_cast<double>(options.integer("heads")) *
-                         static_cast<double>(std::max<std::int64_t>(setup.inputs, options.integer("basis")));
+                         static_cast<double>(std::max<std::int64_t>(setup.inputs, 4 * options.integer("basis")));
     if (columns > std::numeric_limits<int>::max())
       throw options.mistake("heads", fmt::format("makes {:.3g} columns, more than can be indexed.", columns));
     const int basis = static_cast<int>(options.integer("basis"));
@@ -96,6 +106,7 @@ class FunctionalAttention final : public Layer<Scalar> {
     return cheaper ? *direct_ : *contracted_;
   }
 
+  OptionValues options_;
   functional::Settings settings_;
   std::string choice_;
   functional::Maps<Scalar> maps_;

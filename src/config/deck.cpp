@@ -138,9 +138,6 @@ Error unreadable(const std::string& path, const std::string& why) {
   return {Exit::file, excerpt(path, 200) + ": the deck cannot be read; " + why + "."};
 }
 
-// Whether the name itself is at fault, rather than the file behind it.
-bool names_nothing(int error) { return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP; }
-
 std::string reason(int error) { return std::generic_category().message(error); }
 
 // Values that come from code may hold what a deck cannot (a #, a line's end): reading the text again finds whatever it
@@ -165,14 +162,18 @@ Deck Deck::read(const std::string& path) {
   if (path.empty()) throw Error(Exit::mistake, "the deck's name is empty; a deck is a file.");
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (names_nothing(errno)) throw mistake_in(path, "there is no such deck.");
+    if (errno == ENOENT || errno == ENOTDIR) throw mistake_in(path, "there is no such deck.");
+    if (errno == ENAMETOOLONG) throw mistake_in(path, "there is no such deck; no file has so long a name.");
+    if (errno == ELOOP) throw mistake_in(path, "there is no such deck; its symbolic links lead in a circle.");
     throw unreadable(path, reason(errno));
   }
   if (S_ISDIR(status.st_mode)) throw mistake_in(path, "this is a folder; a deck is a file.");
+  // A pipe waits for whoever writes to it, a device may have no end.
+  if (!S_ISREG(status.st_mode)) throw mistake_in(path, "this is a pipe or a device; a deck is a file on disk.");
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) throw unreadable(path, reason(errno));
-  // As much as a deck may hold and no more, as a device or pipe may have no end.
+  // As much as a deck may hold and no more: a file may grow while it is read.
   std::string text;
   char buffer[65536];
   while (text.size() <= largest_size) {

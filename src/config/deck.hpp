@@ -33,7 +33,8 @@ struct Deck {
   std::string path;               ///< as the user named it, for messages
   std::vector<Section> sections;  ///< in the deck's order
 
-  /// Reads a file. Throws Error: Exit::mistake when there is no such file, it is a folder, or its text is no deck;
+  /// Reads a file. Throws Error: Exit::mistake when there is no such file, it is a folder, pipe or device, or its text
+  /// is no deck;
   /// Exit::file when it cannot be read.
   static Deck read(const std::string& path);
 

@@ -39,6 +39,10 @@ std::string known_sections(const Schema& schema) {
 }  // namespace
 
 Override Override::parse(std::string_view text) {
+  if (text.size() > Deck::longest_line) {
+    throw Error(Exit::mistake, "--set " + excerpt(text) + " is " + std::to_string(text.size()) +
+                                   " bytes long; it takes at most " + std::to_string(Deck::longest_line) + ".");
+  }
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
     throw Error(Exit::mistake, "--set " + excerpt(text) + " has no =" + form);

@@ -100,9 +100,20 @@ std::size_t decode_utf8(std::string_view text, std::uint32_t& code) {
 }
 
 // Control characters, and those that would reorder or hide the rest of a message.
-bool is_printable(std::uint32_t code) {
+bool is_printable_character(std::uint32_t code) {
   return !(code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff);
+}
+
+// Appends the first character, '?' where it may not be printed; returns the bytes that it takes.
+std::size_t append_printable(std::string_view text, std::string& result) {
+  std::uint32_t code = 0;
+  const std::size_t bytes = decode_utf8(text, code);
+  if (bytes > 0 && is_printable_character(code))
+    result += text.substr(0, bytes);
+  else
+    result += '?';
+  return std::max<std::size_t>(bytes, 1);
 }
 
 }  // namespace
@@ -204,14 +215,19 @@ std::string excerpt(std::string_view text, std::size_t length) {
   std::size_t characters = 0;
   for (std::size_t at = 0; at < text.size(); ++characters) {
     if (characters == length) return result + "…";
-    std::uint32_t code = 0;
-    const std::size_t bytes = decode_utf8(text.substr(at), code);
-    if (bytes > 0 && is_printable(code)) {
-      result += text.substr(at, bytes);
-    } else {
-      result += '?';
-    }
-    at += std::max<std::size_t>(bytes, 1);
+    at += append_printable(text.substr(at), result);
+  }
+  return result;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '\n')
+      at += append_printable(text.substr(at), result);
+    else
+      result += text[at++];
   }
   return result;
 }

@@ -54,6 +54,9 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
 /// with an ellipsis after `length` characters.
 std::string excerpt(std::string_view text, std::size_t length = 60);
 
+/// Text of any length as it may be printed: as excerpt, but uncut and with its line breaks.
+std::string printable(std::string_view text);
+
 /// Where the first byte of `text` stands that is no part of valid UTF-8 (overlong forms and surrogates are not valid);
 /// std::string_view::npos when all of it is valid.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "core/tensor.hpp"
 
@@ -34,11 +35,11 @@ class Arena {
   }
   template <class Scalar>
   Matrix<Scalar> kept(std::size_t rows, std::size_t columns) {
-    return Matrix<Scalar>(kept_.take<Scalar>(rows * columns), rows, columns);
+    return Matrix<Scalar>(kept_.take<Scalar>(product(rows, columns)), rows, columns);
   }
   template <class Scalar>
   Tensor<Scalar> kept(std::size_t batch, std::size_t tokens, std::size_t channels) {
-    return Tensor<Scalar>(kept_.take<Scalar>(batch * tokens * channels), batch, tokens, channels);
+    return Tensor<Scalar>(kept_.take<Scalar>(product(product(batch, tokens), channels)), batch, tokens, channels);
   }
   template <class Scalar>
   Vector<Scalar> passing(std::size_t length) {
@@ -46,11 +47,11 @@ class Arena {
   }
   template <class Scalar>
   Matrix<Scalar> passing(std::size_t rows, std::size_t columns) {
-    return Matrix<Scalar>(passing_.take<Scalar>(rows * columns), rows, columns);
+    return Matrix<Scalar>(passing_.take<Scalar>(product(rows, columns)), rows, columns);
   }
   template <class Scalar>
   Tensor<Scalar> passing(std::size_t batch, std::size_t tokens, std::size_t channels) {
-    return Tensor<Scalar>(passing_.take<Scalar>(batch * tokens * channels), batch, tokens, channels);
+    return Tensor<Scalar>(passing_.take<Scalar>(product(product(batch, tokens), channels)), batch, tokens, channels);
   }
 
   /// Lets a part (anything with `reserve`) take its memory; what it takes in passing is shared with what comes next.
@@ -80,13 +81,18 @@ class Arena {
   }
 
  private:
+  /// More than any machine has. Sizes stop here, so that a model far too large does not wrap round to a small one.
+  static constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
+
+  static std::size_t product(std::size_t a, std::size_t b) { return a > 0 && b > most / a ? most : a * b; }
+
   struct Block {
     static constexpr std::size_t alignment = 256;
 
     template <class Scalar>
     Scalar* take(std::size_t count) {
       const std::size_t begin = used;
-      used += (count * sizeof(Scalar) + alignment - 1) / alignment * alignment;
+      used = std::min(most, used + (product(count, sizeof(Scalar)) + alignment - 1) / alignment * alignment);
       layout = std::max(layout, used);
       peak = std::max(peak, layout);
       return used <= storage.size() ? reinterpret_cast<Scalar*>(storage.data() + begin) : nullptr;

@@ -10,6 +10,14 @@
 #include "math/rows.hpp"
 
 namespace ridgeline {
+namespace {
+
+/// How many samples are made at a time.
+std::size_t makers(const Task& task) {
+  return static_cast<std::size_t>(std::min(task.samples(), Kokkos::DefaultHostExecutionSpace().concurrency()));
+}
+
+}  // namespace
 
 template <class Scalar>
 DataSet<Scalar>::DataSet(std::string name, const Task& task)
@@ -27,6 +35,11 @@ double DataSet<Scalar>::bytes(const Task& task) {
 }
 
 template <class Scalar>
+double DataSet<Scalar>::bytes_to_fill(const Task& task) {
+  return sizeof(double) * static_cast<double>(makers(task)) * task.tokens() * (task.channels() + task.targets());
+}
+
+template <class Scalar>
 void DataSet<Scalar>::fill(const Task& task, std::uint64_t first) {
   const auto inputs = Kokkos::create_mirror_view(inputs_);
   const auto targets = Kokkos::create_mirror_view(targets_);
@@ -38,20 +51,28 @@ void DataSet<Scalar>::fill(const Task& task, std::uint64_t first) {
   const std::size_t target_size = targets_.extent(1) * targets_.extent(2);
   const std::size_t length = shown_.extent(1);
   const Task* made_by = &task;
+  const std::size_t count = inputs_.extent(0), workers = makers(task);
+  // A sample for each worker, taken here: memory that is not there must not be missed inside a parallel region.
+  std::vector<double> room(workers * (input_size + target_size));
+  double* rooms = room.data();
   // In double on the host, then rounded: the same bits whatever the device. Some tenths of a second at a time.
-  const int at_once = std::max(1, (1 << 22) / tokens());
-  for (int begin = 0; begin < samples(); begin += at_once) {
+  const std::size_t at_once = std::max(workers, (std::size_t{1} << 22) / length);
+  for (std::size_t begin = 0; begin < count; begin += at_once) {
     check_stop();
-    Kokkos::parallel_for(
-        "ridgeline::data/make",
-        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(begin, std::min(samples() - begin, at_once) + begin),
-        [=](int sample) {
-          std::vector<double> in(input_size), out(target_size);
-          const std::size_t i = static_cast<std::size_t>(sample);
-          made_by->make(first + i, in.data(), out.data(), shown_data + i * length);
-          for (std::size_t j = 0; j < input_size; ++j) input_data[i * input_size + j] = static_cast<Scalar>(in[j]);
-          for (std::size_t j = 0; j < target_size; ++j) target_data[i * target_size + j] = static_cast<Scalar>(out[j]);
-        });
+    const std::size_t part = std::min(count - begin, at_once);
+    Kokkos::parallel_for("ridgeline::data/make", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, workers),
+                         [=](std::size_t worker) {
+                           double* in = rooms + worker * (input_size + target_size);
+                           double* out = in + input_size;
+                           const std::size_t end = begin + part * (worker + 1) / workers;
+                           for (std::size_t i = begin + part * worker / workers; i < end; ++i) {
+                             made_by->make(first + i, in, out, shown_data + i * length);
+                             for (std::size_t j = 0; j < input_size; ++j)
+                               input_data[i * input_size + j] = static_cast<Scalar>(in[j]);
+                             for (std::size_t j = 0; j < target_size; ++j)
+                               target_data[i * target_size + j] = static_cast<Scalar>(out[j]);
+                           }
+                         });
   }
   Kokkos::deep_copy(inputs_, inputs);
   Kokkos::deep_copy(targets_, targets);

@@ -31,6 +31,8 @@ class DataSet {
 
   /// Bytes of a set in device memory.
   static double bytes(const Task& task);
+  /// Bytes of the host's memory that `fill` takes besides, for as long as it works.
+  static double bytes_to_fill(const Task& task);
 
  private:
   std::string name_;

@@ -25,7 +25,8 @@ double count_points(double first, double past, double step) {
 class Sine final : public Task {
  public:
   Sine(const OptionValues& data, const OptionValues& set, std::uint64_t seed, const std::string& purpose)
-      : samples_(static_cast<int>(set.integer("functions"))),
+      : set_(set),
+        samples_(static_cast<int>(set.integer("functions"))),
         context_(static_cast<int>(set.integer("context"))),
         mask_channel_(data.flag("mask_channel")),
         first_(set.reals("x")[0]),
@@ -55,6 +56,16 @@ class Sine final : public Task {
   }
   std::vector<std::string> target_names() const override { return {"y"}; }
 
+  void check_magnitude(double largest, const std::string& precision) const override {
+    const auto check = [&](const std::string& name, double value) {
+      if (std::abs(value) > largest)
+        throw set_.mistake(name, fmt::format("reaches {}, beyond {}; it takes numbers of a magnitude up to {:.3g}.",
+                                             number_text(value), precision, largest));
+    };
+    for (const double x : {first_, first_ + (tokens_ - 1) * step_}) check("x", x);
+    for (const double amplitude : amplitude_) check("amplitude", amplitude);
+  }
+
   void make(std::uint64_t index, double* inputs, double* targets, std::uint8_t* shown) const override {
     const double amplitude = amplitudes_.uniform(index, amplitude_[0], amplitude_[1]);
     const double phase = phases_.uniform(index, phase_[0], phase_[1]);
@@ -73,6 +84,8 @@ class Sine final : public Task {
     const std::vector<double>& bounds = set.reals(name);
     if (bounds[0] > bounds[1])
       throw set.mistake(name, "has its upper bound below its lower; it takes the lower first.");
+    if (!std::isfinite(bounds[1] - bounds[0]))
+      throw set.mistake(name, "has bounds further apart than double precision can hold.");
     return bounds;
   }
 
@@ -87,6 +100,7 @@ class Sine final : public Task {
     }
   }
 
+  OptionValues set_;
   int samples_, context_, tokens_ = 0;
   bool mask_channel_;
   double first_, step_;
@@ -99,7 +113,7 @@ void declare_set(OptionSet& options) {
   options.reals("x", {-6, 6, 0.1}, "the grid: first, past the last, step").count(3);
   options.reals("amplitude", {0.1, 5}, "α is drawn uniformly between these").count(2);
   options.reals("phase", {0, 3.141592653589793}, "γ is drawn uniformly between these").count(2).unit("radian");
-  options.integer("context", 4, "points of each function whose y is shown").at_least(0);
+  options.integer("context", 4, "points of each function whose y is shown").at_least(0).at_most(1e9);
 }
 
 TaskEntry sine() {

@@ -27,6 +27,10 @@ class Task {
   int channels() const { return static_cast<int>(channel_names().size()); }
   int targets() const { return static_cast<int>(target_names().size()); }
 
+  /// Throws Error(Exit::mistake) where a sample may hold a number of a larger magnitude, which is beyond `precision`
+  /// ("single precision"). A task whose numbers are never large need not look.
+  virtual void check_magnitude(double /*largest*/, const std::string& /*precision*/) const {}
+
   /// Writes sample `index` (any whole number; the same one gives the same bits anywhere): inputs [tokens, channels],
   /// targets [tokens, targets], and 1 in shown [tokens] where the target is part of the input. Called from many threads.
   virtual void make(std::uint64_t index, double* inputs, double* targets, std::uint8_t* shown) const = 0;

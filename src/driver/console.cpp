@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "core/region.hpp"
 
@@ -28,11 +29,8 @@ bool error_colours() {
   return terminal != nullptr && std::string(terminal) != "dumb" && isatty(STDERR_FILENO) != 0;
 }
 
-std::string one_line(std::string text) {
-  for (char& letter : text)
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
-  return text;
-}
+/// One line, whatever a file's name in it holds.
+std::string one_line(const std::string& text) { return excerpt(text, std::string::npos); }
 
 /// `colour` is the terminal's number for it.
 std::string coloured(const std::string& word, int colour) {
@@ -78,7 +76,7 @@ void Console::open_log(const std::filesystem::path& path) {
 void Console::line(const std::string& text) {
   if (!quiet_) {
     clear_progress();
-    std::printf("%s\n", text.c_str());
+    std::printf("%s\n", printable(text).c_str());
     std::fflush(stdout);
   }
   log(text);
@@ -93,7 +91,7 @@ void Console::warn(const std::string& text) {
 
 void Console::log(const std::string& text, LogLevel level) {
   if (log_)
-    log_->log(level_of(level), text);
+    log_->log(level_of(level), printable(text));
   else
     early_.emplace_back(text, level);
 }

@@ -122,6 +122,15 @@ void make_sets(Experiment& experiment, const Settings& settings, const DeckSchem
   }
 }
 
+/// What a sample may hold: numbers of the run's precision, whose squares can be added up in double.
+void check_magnitudes(const Experiment& experiment) {
+  for (const TaskSet& set : experiment.sets)
+    if (experiment.single_precision)
+      set.task->check_magnitude(std::numeric_limits<float>::max(), "single precision");
+    else
+      set.task->check_magnitude(1e150, "what double precision can square");
+}
+
 void plan_model(Experiment& experiment, const Settings& settings, const OptionValues& model,
                 std::vector<OptionValues>& sections) {
   ModelPlan& plan = experiment.model;
@@ -161,9 +170,10 @@ void plan_training(Experiment& experiment, const OptionValues& train, const Opti
   experiment.epochs = (plan.steps + per_epoch - 1) / per_epoch;
   experiment.eval_every = train.integer("eval_every");
   const double rows = static_cast<double>(plan.batch) * task.tokens();
-  if (rows * std::max({experiment.model.width, experiment.model.inputs, 1}) > std::numeric_limits<int>::max())
-    throw train.mistake("batch", fmt::format("makes {:.3g} tokens of {} channels a step, more than can be indexed.",
-                                             rows, experiment.model.width));
+  const int channels = std::max({experiment.model.width, experiment.model.inputs, experiment.model.targets});
+  if (rows * channels > std::numeric_limits<int>::max())
+    throw train.mistake(
+        "batch", fmt::format("makes {:.3g} tokens of {} channels a step, more than can be indexed.", rows, channels));
 }
 
 /// Sections of layers may be in the deck without being used: they are checked all the same.
@@ -196,6 +206,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   experiment.task = task;
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);
+  check_magnitudes(experiment);
   plan_model(experiment, settings, model, layers);
   plan_training(experiment, train, data);
 

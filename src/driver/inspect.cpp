@@ -120,8 +120,8 @@ Exit describe_command(const CommandLine& line) {
 
 Exit report_command(const CommandLine& line) {
   const Report drawn = draw_report(line.directory);
-  if (!drawn.without_pictures.empty()) fmt::print("{}\n", drawn.without_pictures);
-  fmt::print("report: {}\n", drawn.html.string());
+  if (!drawn.without_pictures.empty()) fmt::print("{}\n", printable(drawn.without_pictures));
+  fmt::print("report: {}\n", printable(drawn.html.string()));
   return Exit::done;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -18,12 +19,23 @@ int evaluation_rows(const Experiment& experiment) {
   return experiment.training.batch * experiment.sets.front().task->tokens();
 }
 
-/// What a limit on the process (`ulimit -v`) or on its control group (a queue's) leaves, or infinity.
+/// What a limit on the process (`ulimit -v`) leaves, or infinity. oneDNN writes its kernels and OpenBLAS takes its
+/// buffers when they first multiply, and both crash or hang where there is no room.
+double address_space_left() {
+  constexpr double for_libraries = 64 * 0x1p20, for_a_thread = 8 * 0x1p20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<double>::infinity();
+  double pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const double taken = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::max(
+      0.0, static_cast<double>(limit.rlim_cur) - taken - for_libraries - for_a_thread * Execution().concurrency());
+}
+
+/// What limits on the process or on its control group (a queue's) leave, or infinity.
 double memory_limit() {
-  double limit = std::numeric_limits<double>::infinity();
-  rlimit address_space{};
-  if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY)
-    limit = static_cast<double>(address_space.rlim_cur);
+  double limit = address_space_left();
   double group = 0;
   if (std::ifstream("/sys/fs/cgroup/memory.max") >> group) limit = std::min(limit, group);  // "max" is no number
   return limit;
@@ -55,7 +67,7 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
   MemoryNeed need;
   need.parameters = 4.0 * sizeof(Scalar) * static_cast<double>(model.parameters().length());
   std::vector<Shape> shapes = batches_of(train.samples(), experiment.training.batch, train.tokens());
-  double largest = 0;
+  double largest = 0, making = 0;
   for (const TaskSet& set : experiment.sets) {
     const int batch =
         Evaluator<Scalar>::batch_for(evaluation_rows(experiment), set.task->samples(), set.task->tokens());
@@ -66,7 +78,9 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
         static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar);
     largest = std::max(largest, predictions);
     need.results += DataSet<Scalar>::bytes(*set.task) + 4 * predictions;
+    making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task));
   }
+  need.results = std::max(need.results, making);  // one is done with when the other begins
   need.activations = static_cast<double>(model.bytes_for(shapes));
   need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch);
   return need;

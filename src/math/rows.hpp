@@ -15,11 +15,15 @@ struct Chunks {
   int size;
   int count;
 
-  explicit Chunks(int total_rows) : rows(total_rows), size(std::max(16, (total_rows + 255) / 256)) {
-    count = (rows + size - 1) / size;
+  explicit Chunks(int total_rows) : rows(total_rows), size(std::max(16, quotient(total_rows, 256))) {
+    count = quotient(rows, size);
   }
   KOKKOS_INLINE_FUNCTION int begin(int chunk) const { return chunk * size; }
-  KOKKOS_INLINE_FUNCTION int end(int chunk) const { return chunk * size + size < rows ? chunk * size + size : rows; }
+  KOKKOS_INLINE_FUNCTION int end(int chunk) const { return rows - begin(chunk) > size ? begin(chunk) + size : rows; }
+
+ private:
+  /// Rounded up; no sum that the largest int would overflow.
+  static int quotient(int a, int b) { return a / b + (a % b > 0 ? 1 : 0); }
 };
 
 /// A policy with one team for each of `teams` pieces of work.

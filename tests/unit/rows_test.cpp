@@ -15,7 +15,7 @@ using Scalars = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Rows, Scalars);
 
 TEST(Chunks, CoverEveryRowOnceAndAreFew) {
-  for (const int rows : {1, 15, 16, 17, 4095, 4096, 4097, 1000003}) {
+  for (const int rows : {1, 15, 16, 17, 4095, 4096, 4097, 1000003, 2147483647}) {
     const Chunks chunks(rows);
     EXPECT_LE(chunks.count, 256);
     EXPECT_EQ(chunks.begin(0), 0);
