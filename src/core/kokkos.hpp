@@ -56,8 +56,8 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
   } catch (const std::exception&) {
     std::string given;
     for (std::size_t i = 2; i < options.size(); ++i) given += (i > 2 ? " " : "") + options[i];
-    throw Error(Exit::mistake, given.empty() ? "Kokkos cannot read one of its variables KOKKOS_… in the environment."
-                                             : "Kokkos cannot read its options " + given + ".");
+    throw Error(Exit::mistake, "Kokkos cannot start with " + (given.empty() ? "" : given + " and ") +
+                                   "what the variables KOKKOS_… and OMP_… in the environment say.");
   }
   if (count <= 1) return;  // what Kokkos knows it took away
   const std::string unknown = arguments[1];

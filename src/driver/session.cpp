@@ -19,10 +19,10 @@ int evaluation_rows(const Experiment& experiment) {
   return experiment.training.batch * experiment.sets.front().task->tokens();
 }
 
-/// What a limit on the process (`ulimit -v`) leaves, or infinity. oneDNN writes its kernels and OpenBLAS takes its
-/// buffers when they first multiply, and both crash or hang where there is no room.
+/// What a limit on the process (`ulimit -v`) leaves, or infinity. oneDNN writes its kernels when it first multiplies, and
+/// crashes where it has no room for them.
 double address_space_left() {
-  constexpr double for_libraries = 64 * 0x1p20, for_a_thread = 8 * 0x1p20;
+  constexpr double for_libraries = 32 * 0x1p20;
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return std::numeric_limits<double>::infinity();

@@ -59,11 +59,11 @@ const LayerEntry* Registry::find(const std::string& kind, const std::string& nam
 
 const LayerEntry& Registry::get(const std::string& kind, const std::string& name) const {
   if (const LayerEntry* entry = find(kind, name)) return *entry;
-  std::string sentence = "there is no layer " + kind + "/" + name;
+  std::string sentence = "there is no layer " + excerpt(kind) + "/" + excerpt(name);
   const std::vector<std::string> known = entries_.count(kind) ? names(kind) : kinds();
   const std::string near = nearest(entries_.count(kind) ? name : kind, known);
   if (!near.empty())
-    sentence += "; did you mean " + (entries_.count(kind) ? kind + "/" + near : near + "/" + name) + "?";
+    sentence += "; did you mean " + (entries_.count(kind) ? kind + "/" + near : near + "/" + excerpt(name)) + "?";
   if (near.empty()) sentence += "; `ridgeline layers` lists them.";
   throw Error(Exit::mistake, sentence);
 }

@@ -1,12 +1,15 @@
 // Files that cannot be read or written: one sentence, status 4, nothing half-written.
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <hdf5.h>
 
+#include <cstdlib>
 #include <functional>
 #include <limits>
 
+#include "config/text.hpp"
 #include "io/hdf5.hpp"
 #include "io/seal.hpp"
 #include "outcome.hpp"
@@ -74,6 +77,72 @@ TEST(Files, DiskFullLeavesTheFormerCheckpoint) {
   for (const char* group : {"parameters", "optimizer"})
     EXPECT_EQ(read_arrays(place / "out/checkpoint.h5", group), read_arrays(whole / "checkpoint.h5", group));
   EXPECT_FALSE(fs::exists(place / "out/results.h5"));
+}
+
+/// The exit status of a line given to the shell in the folder of the place.
+int shell(const Place& place, const std::string& line) {
+  const int status = std::system(("cd '" + (place / "").string() + "' && export OMP_NUM_THREADS=1 && " + line).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const std::string program = "'" RIDGELINE_PROGRAM "'";
+
+TEST(Files, DiskFullInTheMiddleOfALaterCheckpoint) {
+  const Place place;
+  if (shell(place, "unshare -rm true 2>/dev/null") != 0) GTEST_SKIP() << "needs a user's own mounts";
+  // Room for two checkpoints, where the third is written beside the second, and the first is still there.
+  const auto checkpoint = fs::file_size(place.train("whole") / "checkpoint.h5");
+  place.put("full.sh", "mount -t tmpfs -o size=" + std::to_string(5 * checkpoint / 2 + 16384) + " tmpfs disk && " +
+                           program +
+                           " run tiny.ini -o disk/run --quiet --set train.epochs=9 2>sentence; status=$?; "
+                           "cp -r disk/run kept; exit $status\n");
+  fs::create_directory(place / "disk");
+  EXPECT_EQ(shell(place, "unshare -rm sh full.sh"), 4);
+  const std::vector<std::string> said = lines_of(content_of(place / "sentence"));
+  ASSERT_EQ(said.size(), 1U);
+  for (const char* part : {"disk/run/checkpoint.h5", "No space left"}) expect_contains(said.at(0), part);
+  EXPECT_EQ(files_below(place / "kept"), (std::vector<std::string>{"checkpoint.h5", "checkpoint.previous.h5",
+                                                                   "deck.ini", "history.csv", "log.txt"}));
+  for (const std::string kept : {"kept/checkpoint.h5", "kept/checkpoint.previous.h5"})
+    expect_success(place.run({"eval", "tiny.ini", "--checkpoint", kept}));
+  EXPECT_GE(hdf5::File::open(place / "kept/checkpoint.h5").attribute_integer("/", "epoch"), 1);
+}
+
+TEST(Files, NamesDoNotControlTheTerminal) {
+  const Place place;
+  const std::string odd =
+      "\033]0;title\007\xc2\x9b"
+      "31m\xff";
+  const Ended ended = place.run({"run", "tiny.ini", "-o", odd});
+  expect_success(ended);
+  const Ended again = place.run({"report", odd});
+  expect_success(again);
+  for (const std::string& text : {ended.out, again.out, content_of(place / (odd + "/log.txt"))})
+    EXPECT_EQ(printable(text), text);
+  const std::string refused = expect_sentence(place.run({"run", "tiny.ini", "-o", odd}), 2);
+  EXPECT_EQ(printable(refused), refused);
+}
+
+TEST(Files, NamesOfEveryKindAreTaken) {
+  const Place place;
+  for (const std::string name : {"with spaces", "it's \"quoted\"", "größe", "-dash", "a=b;c|d&e", "100%d{}"}) {
+    place.put(name + ".ini", tiny_deck);
+    expect_success(place.run({"run", "./" + name + ".ini", "-o", "./" + name}));
+    expect_success(place.run({"eval", "./" + name + ".ini", "--checkpoint", "./" + name + "/checkpoint.h5"}));
+    expect_success(place.run({"report", "./" + name}));
+  }
+}
+
+TEST(Files, AWorkingFolderThatIsGone) {
+  const Place place;
+  fs::create_directory(place / "gone");
+  const std::string begin = "cd gone && rmdir ../gone && ";
+  EXPECT_EQ(shell(place, begin + program + " run missing.ini 2>../sentence"), 2);
+  fs::create_directory(place / "gone");
+  EXPECT_EQ(shell(place, begin + program + " run '" + (place / "tiny.ini").string() + "' 2>../sentence"), 4);
+  EXPECT_EQ(lines_of(content_of(place / "sentence")).size(), 1U);
+  fs::create_directory(place / "gone");
+  EXPECT_EQ(shell(place, begin + program + " check '" + (place / "tiny.ini").string() + "' >/dev/null"), 0);
 }
 
 /// `eval` of a checkpoint is refused with these words, and writes nothing.

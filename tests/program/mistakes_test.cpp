@@ -1,4 +1,10 @@
 // Mistakes in the command and the deck: one sentence, status 2, nothing written.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "config/text.hpp"
 #include "program.hpp"
 
 namespace ridgeline::program {
@@ -61,6 +67,48 @@ TEST(Mistakes, InTheCommand) {
   expect_mistaken_command({"--verbose"}, {"--verbose"});
 }
 
+TEST(Mistakes, OptionsWithoutAValueOrTwice) {
+  for (const std::string option : {"--set", "--threads", "--output", "--checkpoint"}) {
+    const std::string command = option == "--checkpoint" ? "eval" : "run";
+    expect_mistaken_command({command, "tiny.ini", option}, {option, "value"});
+    expect_mistaken_command({command, "tiny.ini", option + "="}, {option});
+    if (option != "--set") expect_mistaken_command({command, "tiny.ini", option, "1", option, "1"}, {option, "twice"});
+  }
+  for (const std::string option : {"--quiet", "--overwrite"}) {
+    expect_mistaken_command({"run", "tiny.ini", option + "=yes"}, {option, "no value"});
+    expect_mistaken_command({"run", "tiny.ini", option, option}, {option, "twice"});
+  }
+}
+
+/// Whether a terminal shows it as it is: UTF-8 on one line, without a character that controls it.
+bool is_harmless(const std::string& line) { return excerpt(line, std::string::npos) == line; }
+
+TEST(Mistakes, WhatIsRepeatedOfTheUsersWordsIsHarmless) {
+  const std::string controls =
+      "\033[31m\xc2\x9b"
+      "31m\xff\xe2\x80\xae\nred";
+  for (const std::string& word : {controls, std::string(100000, 'a')})
+    for (const Arguments& arguments : std::vector<Arguments>{{word},
+                                                             {"run", word},
+                                                             {"run", "tiny.ini", word},
+                                                             {"run", "tiny.ini", "--" + word},
+                                                             {"run", "tiny.ini", "--threads", word},
+                                                             {"run", "tiny.ini", "--set", word},
+                                                             {"run", "tiny.ini", "--set", word + ".batch=1"},
+                                                             {"run", "tiny.ini", "--set", "train." + word + "=1"},
+                                                             {"run", "tiny.ini", "--set", "train.batch=" + word},
+                                                             {"run", "tiny.ini", "--set", "model.attention=" + word},
+                                                             {"describe", word},
+                                                             {"describe", "attention/" + word},
+                                                             {"layers", word}}) {
+      const Place place;
+      const Ended ended = place.run(arguments);
+      EXPECT_TRUE(is_harmless(lines_of(expect_sentence(ended, 2)).at(0))) << ended.err;
+      EXPECT_LT(ended.err.size(), 1000U) << ended.err.substr(0, 1000);
+      EXPECT_EQ(place.files(), (std::vector<std::string>{"tiny.ini"}));
+    }
+}
+
 TEST(Mistakes, InThreads) {
   for (const std::string threads : {"0", "-1", "two", "1.5", "", "9223372036854775808", "513"})
     expect_mistaken_command({"run", "tiny.ini", "-o", "out", "--threads", threads}, {"--threads"});
@@ -78,13 +126,31 @@ TEST(Mistakes, InOverrides) {
   expect_mistaken_setting({"train.epoch=2"}, {"--set", "epoch", "epochs"});
   expect_mistaken_setting({"trian.epochs=2"}, {"--set", "trian", "train"});
   expect_mistaken_setting({""}, {"--set"});
+  expect_mistaken_setting({".=1"}, {"section"});
+  expect_mistaken_setting({"train.=1"}, {"key"});
+  expect_mistaken_setting({"train.batch==2"}, {"batch = =2"});
+  expect_mistaken_setting({"eval." + std::string(70000, 'a') + ".context=1"}, {"--set", "bytes long"});
 }
 
 TEST(Mistakes, NoDeck) {
   expect_mistaken_command({"run", "missing.ini"}, {"missing.ini"});
   expect_mistaken_command({"run", "."}, {"folder"});
+  expect_mistaken_command({"run", "tiny.ini/below"}, {"tiny.ini/below"});
+  expect_mistaken_command({"run", std::string(5000, 'd')}, {"long"});
   expect_mistaken_command({"check", "missing.ini"}, {"missing.ini"});
   expect_mistaken_command({"eval", "missing.ini", "--checkpoint", "x.h5"}, {"missing.ini"});
+}
+
+TEST(Mistakes, ADeckThatIsNoFileIsNotWaitedFor) {
+  const Place place;
+  ASSERT_EQ(::mkfifo((place / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("other", (place / "circle").c_str()), 0);
+  ASSERT_EQ(::symlink("circle", (place / "other").c_str()), 0);
+  for (const std::string command : {"run", "check"}) {
+    for (const std::string deck : {"pipe", "/dev/zero", "/dev/null"})
+      expect_contains(expect_sentence(place.run({command, deck}), 2), deck + ": this is a pipe or a device");
+    expect_contains(expect_sentence(place.run({command, "circle"}), 2), "circle");
+  }
 }
 
 TEST(Mistakes, NamesThatAreNotKnown) {
@@ -103,12 +169,22 @@ TEST(Mistakes, Twice) {
 }
 
 TEST(Mistakes, ValuesThatAreNoNumbers) {
-  for (const std::string value : {"many", "8.5", "1e3", "0x10", "8 8", "9223372036854775808", "1e400"})
+  for (const std::string value : {"many", "8.5", "8.", ".5", "1e3", "0x10", "1_000", "1,000", "+-8", "'8'", "8 8",
+                                  "9223372036854775808", "1e400"})
     expect_mistaken_line("width = 8", "width = " + value, {"width", "whole number"});
-  for (const std::string value : {"nan", "inf", "-inf", "1e400", "fast", "1,5", "0x1p3", "1e-3 1e-3"})
+  for (const std::string value :
+       {"nan", "-nan", "inf", "-inf", "1e400", "1e-400", "fast", "1,5", "0x1p3", "1_000", "1e", ".", "5f", "1e-3 1e-3"})
     expect_mistaken_line("learning_rate = 1e-3", "learning_rate = " + value, {"learning_rate", "number"});
   expect_mistaken_line("width = 8", "width =", {"width"});
   expect_mistaken_setting({"data.resample=maybe"}, {"resample", "yes"});
+}
+
+TEST(Mistakes, OtherWaysToWriteANumberAreNone) {
+  const Place place;
+  for (const std::string value : {"+5", ".5", "5.", "1e3", "1E3", "1e+3", "005", "1e-300"})
+    expect_success(place.run(with_settings({"check", "tiny.ini"}, {"train.learning_rate=" + value})));
+  for (const std::string value : {"+5", "005"})
+    expect_success(place.run(with_settings({"check", "tiny.ini"}, {"model.width=" + value})));
 }
 
 TEST(Mistakes, ValuesThatAreOutOfRange) {
@@ -138,6 +214,10 @@ TEST(Mistakes, ValuesThatAreOutOfRange) {
                                     "data.functions=0",
                                     "data.functions=-10",
                                     "data.context=-1",
+                                    "data.context=2147483648",
+                                    "data.context=4294967297",
+                                    "eval.far.context=4294967297",
+                                    "attention.functional.ridge=1e300",
                                     "run.seed=-1",
                                     "eval.far.functions=0"}) {
     const std::string key = setting.substr(0, setting.find('='));
@@ -157,7 +237,68 @@ TEST(Mistakes, Grids) {
   expect_mistaken_setting({"data.x=-1e308 1e308 0.1"}, {"x = -1e308 1e308 0.1", "points"});
   expect_mistaken_line("context = 3", "context = 13", {"context = 13", "12"});
   expect_mistaken_setting({"eval.id.amplitude=5 1"}, {"amplitude = 5 1"});
+  expect_mistaken_setting({"data.phase=-1e308 1e308"}, {"phase = -1e308 1e308", "double precision"});
   expect_mistaken_setting({"data.context=12", "train.loss=hidden"}, {"loss = hidden"});
+}
+
+TEST(Mistakes, NumbersBeyondThePrecision) {
+  for (const std::string set : {"data", "eval.far"}) {
+    for (const std::string value : {"1e40 1e40", "-1e300 1", "1e38 4e38"})
+      expect_mistaken_setting({set + ".amplitude=" + value},
+                              {"[" + set + "] amplitude = " + value, "single precision", "3.4e+38"});
+    expect_mistaken_setting({set + ".x=0 1e40 1e39"}, {"[" + set + "] x = 0 1e40 1e39", "9e39", "single precision"});
+    expect_mistaken_setting({set + ".amplitude=0 1e200", "run.precision=double"},
+                            {"[" + set + "] amplitude = 0 1e200", "double precision"});
+  }
+  const Place place;
+  expect_success(place.run(with_settings({"check", "tiny.ini"}, {"data.amplitude=1e40 1e40", "run.precision=double"})));
+  expect_success(place.run(with_settings({"check", "tiny.ini"}, {"data.amplitude=-3.4e38 3.4e38"})));
+}
+
+TEST(Mistakes, MoreThanCanBeIndexed) {
+  const std::vector<std::string> many = {"model.width=4", "data.functions=1000000", "data.context=0",
+                                         "data.x=0 1000 1"};
+  const auto expect = [&](std::vector<std::string> settings, const std::vector<std::string>& parts) {
+    settings.insert(settings.end(), many.begin(), many.end());
+    expect_mistaken_setting(settings, parts);
+  };
+  expect({"train.batch=1000000"}, {"[train] batch", "1e+09 tokens of 4 channels", "indexed"});
+  expect({"train.batch=100000", "attention.functional.heads=60000"},
+         {"[attention.functional] basis", "3.6e+10 coefficients", "100000 samples", "indexed"});
+  expect_mistaken_setting({"attention.functional.heads=65536", "attention.functional.basis=16384"},
+                          {"[attention.functional] heads", "indexed"});
+}
+
+/// What `check` says of the memory of a step, in bytes.
+double activations_of(const std::vector<std::string>& settings) {
+  const Place place;
+  const Ended ended = place.run(with_settings({"check", "tiny.ini"}, settings));
+  expect_success(ended);
+  const std::size_t end = ended.out.find(" of activations and scratch");
+  if (end == std::string::npos) return 0;
+  std::istringstream words(ended.out.substr(ended.out.rfind('\n', end)));
+  double number = 0;
+  std::string unit;
+  words >> number >> unit;
+  const std::map<std::string, double> units = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  return number * units.at(unit);
+}
+
+TEST(Mistakes, ArraysOfMoreThanAnIntHoldsAreCountedRight) {
+  // 100,000 tokens a step; three arrays of tokens by hidden channels, nine of tokens by all heads' channels.
+  const std::vector<std::string> many = {"model.width=4", "data.functions=1000", "train.batch=100", "data.x=0 1000 1"};
+  const auto with = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> all = many;
+    all.insert(all.end(), settings.begin(), settings.end());
+    return all;
+  };
+  EXPECT_NEAR(activations_of(with({"ffn.mlp.hidden=16777216"})) / (3 * 1e5 * 16777216 * 4), 1, 0.01);
+  EXPECT_GT(activations_of(with({"attention.functional.heads=65536", "attention.functional.order=direct"})),
+            7 * 1e5 * 65536 * 4 * 4);
+  // So many that even 64 bits would wrap round.
+  EXPECT_GT(activations_of({"model.width=1", "ffn.mlp.hidden=16777216", "model.blocks=1000", "data.functions=1000000",
+                            "train.batch=1000000", "data.x=0 1000 1"}),
+            1e18);
 }
 
 TEST(Mistakes, MoreThanMemory) {
@@ -168,6 +309,11 @@ TEST(Mistakes, MoreThanMemory) {
   const Place place;
   Surroundings surroundings;
   surroundings.seconds = 20;
+  surroundings.address_space = std::size_t{3} << 30;
+  const std::string sentence =
+      expect_sentence(place.run(with_settings({"run", "tiny.ini"}, {"eval.far.x=0 3e7 1"}), surroundings), 2);
+  for (const char* part : {"this run needs", "GiB of memory", "2.", "GiB are free"}) expect_contains(sentence, part);
+  surroundings.address_space.reset();
   // To look is no mistake: check says how much it would be.
   expect_contains(place.run(with_settings({"check", "tiny.ini"}, {"model.width=200000"}), surroundings).out, "TiB");
 }

@@ -153,6 +153,10 @@ Ended run_program(const Arguments& arguments, const Surroundings& surroundings) 
       const rlimit limit = {*surroundings.largest_file, *surroundings.largest_file};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
+    if (surroundings.address_space) {
+      const rlimit limit = {*surroundings.address_space, *surroundings.address_space};
+      ::setrlimit(RLIMIT_AS, &limit);
+    }
     ::execve(argument_list[0], argument_list.data(), variable_list.data());
     ::_exit(127);
   }

@@ -26,12 +26,13 @@ struct Interrupt {
 struct Surroundings {
   std::filesystem::path folder;  ///< working folder; the caller's where empty
   std::map<std::string, std::string> environment = {};
-  bool gnuplot = false;                          ///< whether PATH leads to it
-  std::optional<std::size_t> largest_file = {};  ///< bytes; a file that grows beyond fails as on a full disk
-  bool terminal = false;                         ///< whether standard output is one
-  bool error_terminal = false;                   ///< whether standard error is one
-  std::vector<Interrupt> interrupts = {};        ///< one after the other; SIGKILL may end the program
-  int seconds = 60;                              ///< a program that takes longer is killed and the test fails
+  bool gnuplot = false;                           ///< whether PATH leads to it
+  std::optional<std::size_t> largest_file = {};   ///< bytes; a file that grows beyond fails as on a full disk
+  std::optional<std::size_t> address_space = {};  ///< bytes, as `ulimit -v` sets it
+  bool terminal = false;                          ///< whether standard output is one
+  bool error_terminal = false;                    ///< whether standard error is one
+  std::vector<Interrupt> interrupts = {};         ///< one after the other; SIGKILL may end the program
+  int seconds = 60;                               ///< a program that takes longer is killed and the test fails
 };
 
 struct Ended {

@@ -53,6 +53,17 @@ TEST(Arena, MeasuresWithoutMemoryThenHandsItOut) {
   EXPECT_EQ(arena.bytes(), measured);
 }
 
+TEST(Arena, SizesBeyondAllMemoryDoNotWrapRound) {
+  Arena arena;
+  const std::size_t large = std::size_t{1} << 40;
+  for (int i = 0; i < 100; ++i) arena.kept<double>(large, large);
+  EXPECT_GT(arena.bytes(), std::size_t{1} << 61);
+  const std::size_t before = arena.bytes();
+  arena.passing<double>(large, large, large);
+  EXPECT_GT(arena.bytes(), before);
+  EXPECT_FALSE(arena.fits());
+}
+
 TEST(Arena, ShapesAreThoseAskedFor) {
   Arena arena;
   const auto tensor = arena.kept<double>(2, 3, 5);

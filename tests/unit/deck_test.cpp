@@ -1,6 +1,7 @@
 #include "config/deck.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -196,9 +197,23 @@ TEST_F(DeckFile, ThatCannotBeRead) {
   EXPECT_EQ(sentence_of_file("/proc/self/mem", Exit::file), ": the deck cannot be read; Input/output error.");
 }
 
-TEST_F(DeckFile, WithoutAnEnd) {
-  if (!std::filesystem::exists("/dev/zero")) GTEST_SKIP() << "needs /dev/zero";
-  EXPECT_EQ(sentence_of_file("/dev/zero"), ": the file is larger than 16 MiB, which is the most that a deck may hold.");
+TEST_F(DeckFile, ThatIsAPipeOrADevice) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(sentence_of_file(pipe), ": this is a pipe or a device; a deck is a file on disk.");
+  EXPECT_EQ(sentence_of_file("/dev/null"), ": this is a pipe or a device; a deck is a file on disk.");
+}
+
+TEST_F(DeckFile, ThatIsTooLarge) {
+  EXPECT_EQ(sentence_of_file(write(std::string((std::size_t{16} << 20) + 1, '\n'))),
+            ": the file is larger than 16 MiB, which is the most that a deck may hold.");
+}
+
+TEST_F(DeckFile, WhoseLinksLeadInACircle) {
+  std::filesystem::create_symlink("there", folder_ / "here");
+  std::filesystem::create_symlink("here", folder_ / "there");
+  EXPECT_EQ(sentence_of_file((folder_ / "here").string()),
+            ": there is no such deck; its symbolic links lead in a circle.");
 }
 
 TEST_F(DeckFile, OfTenMegabytesInOneLine) {

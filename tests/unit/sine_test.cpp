@@ -202,8 +202,19 @@ TEST(Sine, RefusesWhatMakesNoGrid) {
                                                {{"x", "-1e308 1e308 1"}},
                                                {{"context", "121"}},
                                                {{"amplitude", "5 1"}},
-                                               {{"phase", "2 1"}}})
+                                               {{"phase", "2 1"}},
+                                               {{"phase", "-1e308 1e308"}},
+                                               {{"context", "4294967297"}}})
     EXPECT_THROW(sine(texts), Error);
+}
+
+TEST(Sine, LargestNumberIsThatOfItsSamples) {
+  const auto task = sine({{"x", "-3 9 4"}, {"amplitude", "-7 2"}, {"context", "0"}});
+  EXPECT_NO_THROW(task->check_magnitude(7, "a test"));
+  EXPECT_THROW(task->check_magnitude(6.9, "a test"), Error);
+  const auto grid = sine({{"x", "-3 9 4"}, {"amplitude", "0 1"}, {"context", "0"}});
+  EXPECT_NO_THROW(grid->check_magnitude(5, "a test"));
+  EXPECT_THROW(grid->check_magnitude(4.9, "a test"), Error);
 }
 
 TEST(Tasks, UnknownOneIsRefusedWithTheKnown) {

@@ -143,6 +143,13 @@ TEST(Text, ExcerptsAreShortAndPrintable) {
   EXPECT_EQ(excerpt("a\u202eb\u0085"), "a?b?");
 }
 
+TEST(Text, PrintableKeepsLinesAndLength) {
+  const std::string long_text(1000, 'a');
+  EXPECT_EQ(printable("größe\n" + long_text), "größe\n" + long_text);
+  EXPECT_EQ(printable("a\033[31m\tb\r\n\xc2\x9b\xff\xe2\x80\xaez"), "a?[31m?b?\n???z");
+  EXPECT_EQ(printable(""), "");
+}
+
 TEST(Text, FindsInvalidUtf8) {
   constexpr std::size_t none = std::string_view::npos;
   EXPECT_EQ(find_invalid_utf8("größe € 𝛷"), none);
