@@ -180,7 +180,7 @@ Error translated(const Command& command, const po::error_with_option_name& error
   const std::string option = error.get_option_name();
   if (dynamic_cast<const po::unknown_option*>(&error) != nullptr) return unknown_option(command, option);
   if (dynamic_cast<const po::multiple_occurrences*>(&error) != nullptr) {
-    return mistake(excerpt(option) + " is given twice; it takes one value.");
+    return mistake(excerpt(option) + " is given twice; once is enough.");
   }
   if (const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error)) {
     if (syntax->kind() == po::invalid_syntax::extra_parameter) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <system_error>
@@ -79,6 +80,8 @@ int main(int count, char** arguments) {
     return finish(perform(line), needs_output);
   } catch (const ridgeline::Error& error) {
     return fail(error.status(), error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(Exit::file, "cannot use " + error.path1().string() + ": " + error.code().message() + ".");
   } catch (const std::system_error&) {
     return fail(Exit::file, "standard output cannot be written.");  // fmt's; other files have errors of their own
   } catch (const std::bad_alloc&) {

@@ -29,8 +29,7 @@ double address_space_left() {
   double pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const double taken = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
-  return std::max(
-      0.0, static_cast<double>(limit.rlim_cur) - taken - for_libraries - for_a_thread * Execution().concurrency());
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - taken - for_libraries);
 }
 
 /// What limits on the process or on its control group (a queue's) leave, or infinity.

@@ -133,6 +133,25 @@ TEST(Files, NamesOfEveryKindAreTaken) {
   }
 }
 
+TEST(Files, ThatMayNotBeRead) {
+  const Place place;
+  const fs::path run = place.train("run");
+  ::chmod((place / "tiny.ini").c_str(), 0);
+  if (::access((place / "tiny.ini").c_str(), R_OK) == 0) GTEST_SKIP() << "a superuser may read everything";
+  for (const std::string command : {"run", "check"})
+    expect_contains(expect_sentence(place.run({command, "tiny.ini"}), 4), "Permission denied");
+  ::chmod((place / "tiny.ini").c_str(), 0644);
+  ::chmod((run / "checkpoint.h5").c_str(), 0);
+  expect_contains(expect_sentence(place.run({"eval", "tiny.ini", "--checkpoint", "run/checkpoint.h5"}), 4),
+                  "Permission denied");
+  ::chmod((run / "results.h5").c_str(), 0);
+  expect_contains(expect_sentence(place.run({"report", "run"}), 4), "Permission denied");
+  ::chmod(run.c_str(), 0);
+  expect_contains(expect_sentence(place.run({"run", "tiny.ini", "-o", "run", "--overwrite"}), 4), "Permission denied");
+  expect_contains(expect_sentence(place.run({"run", "tiny.ini", "-o", "run", "--resume"}), 4), "Permission denied");
+  ::chmod(run.c_str(), 0755);
+}
+
 TEST(Files, AWorkingFolderThatIsGone) {
   const Place place;
   fs::create_directory(place / "gone");

@@ -68,13 +68,13 @@ TEST(Mistakes, InTheCommand) {
 }
 
 TEST(Mistakes, OptionsWithoutAValueOrTwice) {
-  for (const std::string option : {"--set", "--threads", "--output", "--checkpoint"}) {
+  for (const std::string option : {"--set", "--threads", "--output", "--time-limit", "--checkpoint"}) {
     const std::string command = option == "--checkpoint" ? "eval" : "run";
     expect_mistaken_command({command, "tiny.ini", option}, {option, "value"});
     expect_mistaken_command({command, "tiny.ini", option + "="}, {option});
     if (option != "--set") expect_mistaken_command({command, "tiny.ini", option, "1", option, "1"}, {option, "twice"});
   }
-  for (const std::string option : {"--quiet", "--overwrite"}) {
+  for (const std::string option : {"--quiet", "--overwrite", "--resume"}) {
     expect_mistaken_command({"run", "tiny.ini", option + "=yes"}, {option, "no value"});
     expect_mistaken_command({"run", "tiny.ini", option, option}, {option, "twice"});
   }
@@ -93,6 +93,7 @@ TEST(Mistakes, WhatIsRepeatedOfTheUsersWordsIsHarmless) {
                                                              {"run", "tiny.ini", word},
                                                              {"run", "tiny.ini", "--" + word},
                                                              {"run", "tiny.ini", "--threads", word},
+                                                             {"run", "tiny.ini", "--time-limit", word},
                                                              {"run", "tiny.ini", "--set", word},
                                                              {"run", "tiny.ini", "--set", word + ".batch=1"},
                                                              {"run", "tiny.ini", "--set", "train." + word + "=1"},

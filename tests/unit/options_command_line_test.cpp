@@ -145,7 +145,7 @@ TEST(CommandLineMistakes, Options) {
   EXPECT_EQ(sentence({"run", "a.ini", "-o"}), "--output needs a value; it takes a DIR.");
   EXPECT_EQ(sentence({"run", "a.ini", "--output="}), "--output needs a value; it takes a DIR.");
   EXPECT_EQ(sentence({"run", "a.ini", "-o", ""}), "--output has no value; it takes a DIR.");
-  EXPECT_EQ(sentence({"run", "a.ini", "-o", "a", "-o", "b"}), "--output is given twice; it takes one value.");
+  EXPECT_EQ(sentence({"run", "a.ini", "-o", "a", "-o", "b"}), "--output is given twice; once is enough.");
   EXPECT_EQ(sentence({"run", "a.ini", "--quiet=yes"}), "--quiet takes no value.");
 }
 
