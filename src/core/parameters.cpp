@@ -39,6 +39,7 @@ void Parameters<Scalar>::declare(Parameter<Scalar>& parameter, const std::string
   parameter.shape = shape;
   const std::size_t size =
       std::accumulate(shape.begin(), shape.end(), std::size_t{1}, [](std::size_t a, int b) { return a * b; });
+  index_.emplace(name, entries_.size());
   entries_.push_back({name, shape, initial, length_, size, &parameter});
   length_ += (size + padding - 1) / padding * padding;
 }
@@ -87,8 +88,8 @@ void Parameters<Scalar>::set(const Entry& entry, const std::vector<double>& valu
 
 template <class Scalar>
 const typename Parameters<Scalar>::Entry* Parameters<Scalar>::find(const std::string& name) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
-  return found == entries_.end() ? nullptr : &*found;
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &entries_[found->second];
 }
 
 template <class Scalar>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/tensor.hpp"
@@ -76,6 +77,7 @@ class Parameters {
 
  private:
   std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::size_t> index_;  // of an entry, by name
   std::size_t length_ = 0;
   Kokkos::View<Scalar*, Memory> values_;
   Kokkos::View<Scalar*, Memory> gradients_;

@@ -157,15 +157,22 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
     begin_anew(experiment, directory, console);
     return std::nullopt;
   }
+  std::string complaint;
   try {
     return read_own(experiment, last, parameters, console);
   } catch (const Error& error) {
     if (error.status() != Exit::file || !has_previous) throw;
-    std::string sentence = error.what();
-    if (sentence.back() == '.') sentence.pop_back();
-    console.warn(fmt::format("{}; the run goes on from {}.", sentence, previous.string()));
+    complaint = error.what();
+    if (complaint.back() == '.') complaint.pop_back();
   }
-  Checkpoint<Scalar> checkpoint = read_own(experiment, previous, parameters, console);
+  Checkpoint<Scalar> checkpoint;
+  try {
+    checkpoint = read_own(experiment, previous, parameters, console);
+  } catch (const Error& error) {
+    if (error.status() != Exit::file) throw;
+    throw Error(Exit::file, complaint + "; " + error.what());
+  }
+  console.warn(fmt::format("{}; the run goes on from {}.", complaint, previous.string()));
   // In the place of the other: the next checkpoint must not push it out.
   std::filesystem::rename(previous, last);
   return checkpoint;

@@ -109,10 +109,6 @@ void make_sets(Experiment& experiment, const Settings& settings, const DeckSchem
                std::vector<OptionValues>& sections) {
   const TaskEntry& task = TaskRegistry::instance().get(data.text("task"));
   experiment.sets.push_back({"train", task.make(data, data, experiment.seed, "data/train")});
-  constexpr std::size_t most_sets = 1000;
-  if (settings.members("eval").size() > most_sets)
-    throw settings.mistake(settings.members("eval")[most_sets],
-                           fmt::format("is one test set too many; a deck may have {}.", most_sets));
   for (const std::string& section : settings.members("eval")) {
     const std::string name = section.substr(section.find('.') + 1);
     const std::string complaint = name == "train" ? "it is the training set's own name" : why_not_a_set_name(name);
@@ -177,7 +173,10 @@ void plan_training(Experiment& experiment, const OptionValues& train, const Opti
 }
 
 /// Sections of layers may be in the deck without being used: they are checked all the same.
-void check_unused(const Settings& settings, const DeckSchema& schema) {
+void check_all(const Settings& settings, const DeckSchema& schema) {
+  constexpr std::size_t most_sets = 1000;
+  if (const std::vector<std::string> sets = settings.members("eval"); sets.size() > most_sets)
+    throw settings.mistake(sets[most_sets], fmt::format("is one test set too many; a deck may have {}.", most_sets));
   settings.check_sections(schema);
   settings.bind(schema);
 }
@@ -192,13 +191,15 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
 
   const OptionValues data = settings.bind("data", data_options(task));
   const DeckSchema schema(task, data);
-  check_unused(settings, schema);
+  check_all(settings, schema);
   const OptionValues run = settings.bind("run", run_options()), model = settings.bind("model", model_options()),
                      train = settings.bind("train", train_options());
 
   Experiment experiment;
   experiment.deck = deck.path;
   experiment.name = std::filesystem::path(deck.path).stem().string();
+  // "..ini" and "...ini": a folder of that name would be another folder.
+  if (experiment.name == "." || experiment.name == "..") experiment.name = "deck";
   experiment.seed = static_cast<std::uint64_t>(run.integer("seed"));
   experiment.single_precision = run.text("precision") == "single";
   experiment.checkpoint_every = run.integer("checkpoint_every");

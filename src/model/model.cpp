@@ -120,9 +120,11 @@ std::vector<LayerShare> Model<Scalar>::layers(const Shape& shape) const {
   }
   const double head = head_->operations(shape.rows());
   shares.push_back({"head", 0, {head, 2 * head}});
-  for (LayerShare& share : shares)
+  for (LayerShare& share : shares) {
+    const std::string prefix = share.name + ".";
     for (const auto& entry : parameters_.entries())
-      if (entry.name.rfind(share.name + ".", 0) == 0) share.parameters += entry.size;
+      if (entry.name.compare(0, prefix.size(), prefix) == 0) share.parameters += entry.size;
+  }
   return shares;
 }
 

@@ -3,6 +3,7 @@
 #include <hdf5.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -95,7 +96,8 @@ void put_group(hid_t file, const char* name) {
 void put_dataset(hid_t file, const char* name, hid_t type, const std::vector<hsize_t>& shape) {
   remove(file, name);
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-  const std::vector<hsize_t> chunk(shape.size(), 1024);
+  std::vector<hsize_t> chunk = shape;
+  for (hsize_t& length : chunk) length = std::min<hsize_t>(length, 1024);
   H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data());
   const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
   const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
@@ -246,6 +248,21 @@ TEST_F(Damage, ValuesThatCannotBe) {
     expect_not_resumed([&](hid_t file) { put_attribute(file, "/", "step", H5T_NATIVE_INT64, step); },
                        {std::to_string(step)});
   expect_not_resumed([](hid_t file) { put_value(file, "history/epoch", 7); }, {"history has epoch"});
+}
+
+TEST_F(Damage, OfBothCheckpointsIsOneSentence) {
+  place_.put("run/checkpoint.h5", sealed_.substr(0, 1000));
+  place_.put("run/checkpoint.previous.h5", "not one either");
+  expect_refused(Way::resume, {"run/checkpoint.h5", "checksum", "run/checkpoint.previous.h5", "HDF5"}, "both");
+}
+
+TEST_F(Damage, AnIntactCheckpointBeforeItIsResumed) {
+  place_.put("run/checkpoint.h5", sealed_.substr(0, 1000));
+  place_.put("run/checkpoint.previous.h5", sealed_);
+  const Ended ended = read(Way::resume);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  expect_contains(ended.err, "goes on from run/checkpoint.previous.h5");
+  EXPECT_EQ(lines_of(ended.err).size(), 1U);
 }
 
 TEST_F(Damage, LinksThatLeadInACircle) {

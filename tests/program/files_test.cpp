@@ -133,6 +133,17 @@ TEST(Files, NamesOfEveryKindAreTaken) {
   }
 }
 
+TEST(Files, ADecksNameDoesNotLeadOutOfTheFolderOfRuns) {
+  const Place place;
+  for (const std::string name : {"..ini", "...ini"}) {
+    place.put(name, tiny_deck);
+    expect_success(place.run({"run", name, "--overwrite", "--set", "train.epochs=0"}));
+  }
+  EXPECT_TRUE(fs::exists(place / "runs/deck/checkpoint.h5"));
+  EXPECT_FALSE(fs::exists(place / "runs/checkpoint.h5"));
+  EXPECT_FALSE(fs::exists(place / "checkpoint.h5"));
+}
+
 TEST(Files, ThatMayNotBeRead) {
   const Place place;
   const fs::path run = place.train("run");

@@ -326,6 +326,12 @@ TEST(Mistakes, TestSetsWithANameThatCannotBe) {
   expect_mistaken_line("[eval.id]", "[eval.a/b]", {});
 }
 
+TEST(Mistakes, MoreTestSetsThanThereMayBe) {
+  std::string deck = "[data]\n";
+  for (int i = 1; i <= 200000; ++i) deck += "[eval." + std::to_string(i) + "]\n";
+  expect_mistaken_deck(deck, {"deck.ini:1002", "[eval.1001]", "1000"});
+}
+
 TEST(Mistakes, DecksThatAreNone) {
   const auto repeated = [](char letter, std::size_t times) { return std::string().append(times, letter); };
   expect_mistaken_deck("width = 8\n", {"deck.ini:1"});
