@@ -68,7 +68,7 @@ TEST(Mistakes, InTheCommand) {
 }
 
 TEST(Mistakes, OptionsWithoutAValueOrTwice) {
-  for (const std::string option : {"--set", "--threads", "--output", "--time-limit", "--checkpoint"}) {
+  for (const std::string option : {"--set", "--threads", "--output", "--time-limit", "--log-level", "--checkpoint"}) {
     const std::string command = option == "--checkpoint" ? "eval" : "run";
     expect_mistaken_command({command, "tiny.ini", option}, {option, "value"});
     expect_mistaken_command({command, "tiny.ini", option + "="}, {option});
