@@ -18,6 +18,7 @@
 #include "core/error.hpp"
 #include "io/files.hpp"
 #include "io/seal.hpp"
+#include "io/trial.hpp"
 
 namespace ridgeline::hdf5 {
 
@@ -466,6 +467,49 @@ File::~File() {
   }
 }
 
+namespace {
+
+template <class Step>
+void attempt(const Step& step) {
+  try {
+    step();
+  } catch (const std::exception&) {  // what cannot be read is refused by who needs it
+  }
+}
+
+/// Everything that is below a group is read, as far as it can be.
+void read_all(const File& file, const std::string& group, int depth, int& objects) {
+  constexpr int deepest = 8, most_objects = 100000;  // links may form circles
+  attempt([&] { file.attributes(group); });
+  std::vector<std::string> members;
+  attempt([&] { members = file.members(group); });
+  for (const std::string& member : members) {
+    const std::string path = fmt::format("{}/{}", group, member);
+    if (depth > deepest || ++objects > most_objects) {
+      return;
+    }
+    if (file.is_group(path)) {
+      read_all(file, path, depth + 1, objects);
+    } else if (file.is_dataset(path)) {
+      attempt([&] { file.attributes(path); });
+      attempt([&] {
+        if (file.element_type(path) == ElementType::string) {
+          file.read_strings(path);
+        } else {
+          file.read<double>(path);
+        }
+      });
+    }
+  }
+}
+
+hid_t open_to_read(const std::filesystem::path& path) {
+  const Handle access = access_properties();
+  return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
+}
+
+}  // namespace
+
 File File::open(const std::filesystem::path& path) {
   silence_error_stack();
   std::error_code error;
@@ -479,8 +523,16 @@ File File::open(const std::filesystem::path& path) {
   }
   const bool is_sealed = check_seal(path);
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  const Handle access = access_properties();
-  const hid_t handle = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
+  if (!is_sealed) {
+    // No checksum says that it is whole, and libhdf5 may crash on damage or never come back from it.
+    constexpr double least_seconds = 10, bytes_a_second = 1e7;
+    try_apart(path, least_seconds + static_cast<double>(bytes) / bytes_a_second, [&] {
+      H5set_free_list_limits(0, 0, 0, 0, 0, 0);
+      int objects = 0;
+      read_all({path, open_to_read(path), bytes, false, false}, "/", 0, objects);
+    });
+  }
+  const hid_t handle = open_to_read(path);
   if (handle < 0) {
     throw Error(Exit::file, fmt::format("cannot read {}: {}.", path.string(),
                                         last_reason("it is not an HDF5 file, or it is damaged or cut short")));
@@ -587,7 +639,8 @@ namespace {
 void collect_datasets(const File& file, const std::string& group, const std::string& prefix, int depth,
                       std::vector<std::string>& names) {
   constexpr int deepest = 32;  // links may form a circle
-  if (depth > deepest) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  if (depth > deepest || names.size() > most) {
     fail(file.path(), fmt::format("groups below \"{}\" are nested more than {} deep", absolute(group), deepest));
   }
   for (const std::string& member : file.members(group)) {

@@ -125,7 +125,7 @@ TEST(Files, NamesDoNotControlTheTerminal) {
 
 TEST(Files, NamesOfEveryKindAreTaken) {
   const Place place;
-  for (const std::string name : {"with spaces", "it's \"quoted\"", "größe", "-dash", "a=b;c|d&e", "100%d{}"}) {
+  for (const std::string name : {"with spaces; a=b|c&d", "it's \"quoted\" größe", "-100%d{}"}) {
     place.put(name + ".ini", tiny_deck);
     expect_success(place.run({"run", "./" + name + ".ini", "-o", "./" + name}));
     expect_success(place.run({"eval", "./" + name + ".ini", "--checkpoint", "./" + name + "/checkpoint.h5"}));

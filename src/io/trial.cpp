@@ -1,0 +1,72 @@
+#include "io/trial.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "core/error.hpp"
+
+namespace ridgeline {
+namespace {
+
+/// Silent, whatever happens to it: no message of the C library, no core. The user's signals are the parent's. Memory that
+/// nobody has written holds a pattern: what depends on it fails here rather than by chance in the parent.
+void prepare_child() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
+#ifdef M_PERTURB
+  mallopt(M_PERTURB, 0x5a);
+#endif
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  const int nowhere = open("/dev/null", O_RDWR);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
+}
+
+[[noreturn]] void be_the_child(const std::function<void()>& what) {
+  prepare_child();
+  try {
+    what();
+  } catch (...) {  // the parent meets it again
+  }
+  _exit(0);
+}
+
+/// How the child ended, as waitpid says it; it is ended where it takes longer.
+int wait_for(pid_t child, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  int state = 0;
+  while (waitpid(child, &state, WNOHANG) == 0) {
+    if (Clock::now() > deadline) {
+      kill(child, SIGKILL);
+      waitpid(child, &state, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return state;
+}
+
+}  // namespace
+
+void try_apart(const std::filesystem::path& file, double seconds, const std::function<void()>& what) {
+  const pid_t child = fork();
+  if (child < 0) return;
+  if (child == 0) be_the_child(what);
+  const int state = wait_for(child, seconds);
+  if (!WIFSIGNALED(state)) return;
+  const bool too_long = WTERMSIG(state) == SIGKILL;
+  throw Error(Exit::file, fmt::format("cannot read {}: it is damaged, and HDF5 {} it.", file.string(),
+                                      too_long ? "does not come back from" : "breaks down over"));
+}
+
+}  // namespace ridgeline
