@@ -36,7 +36,7 @@ struct Surroundings {
 };
 
 struct Ended {
-  int status = -1;   ///< exit status; -1 where a signal ended it
+  int status = -1;     ///< exit status; -1 where a signal ended it
   double seconds = 0;  ///< from the last interrupt, or the start, to the end
   std::string out;
   std::string err;
