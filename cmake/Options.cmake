@@ -9,6 +9,9 @@ option(RIDGELINE_WERROR "Treat warnings as errors" OFF)
 option(RIDGELINE_CCACHE "Compile through ccache when it is installed" ON)
 option(RIDGELINE_TESTS "Build the tests (when GoogleTest is found)" ON)
 option(RIDGELINE_BENCHMARKS "Build the micro-benchmarks (when Google Benchmark is found)" ON)
+set(RIDGELINE_SANITIZE "" CACHE STRING "Watch memory and undefined behaviour (address), data races (thread), or nothing")
+set_property(CACHE RIDGELINE_SANITIZE PROPERTY STRINGS "" address thread)
+option(RIDGELINE_FUZZ "Build the fuzz targets, with clang, in place of tests and benchmarks" OFF)
 set(RIDGELINE_ONEDNN AUTO CACHE STRING "oneDNN as a GEMM on CPUs: AUTO, ON or OFF")
 set_property(CACHE RIDGELINE_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 set(RIDGELINE_INSTALL_KOKKOS AUTO CACHE STRING
@@ -78,6 +81,22 @@ if(RIDGELINE_NATIVE)
   if(RIDGELINE_CPU_HAS_AVX512)
     ridgeline_flag(-mprefer-vector-width=512)
   endif()
+endif()
+
+# The sanitizers end a program at the first thing they find, so that a test which meets it fails.
+set(sanitizers_address -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
+set(sanitizers_thread -fsanitize=thread --param=tsan-distinguish-volatile=1
+                      "SHELL:-include ${PROJECT_SOURCE_DIR}/tests/sanitizers/kokkos_spinwait.hpp")
+if(RIDGELINE_SANITIZE)
+  if(NOT DEFINED sanitizers_${RIDGELINE_SANITIZE})
+    message(FATAL_ERROR "RIDGELINE_SANITIZE is \"${RIDGELINE_SANITIZE}\"; it can be address, thread or empty.")
+  endif()
+  target_compile_options(ridgeline_options INTERFACE ${sanitizers_${RIDGELINE_SANITIZE}} -fno-omit-frame-pointer)
+  target_link_options(ridgeline_options INTERFACE ${sanitizers_${RIDGELINE_SANITIZE}})
+endif()
+
+if(RIDGELINE_FUZZ)
+  target_compile_options(ridgeline_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL Debug)

@@ -6,8 +6,19 @@
 include(GoogleTest)
 
 set(test_threads 1)
-if(ridgeline_backend STREQUAL OpenMP)
+if(ridgeline_backend MATCHES "^(OpenMP|Threads)$")
   set(test_threads 2)
+endif()
+
+# A sanitizer makes tests several times as long.
+set(sanitizer_environment "")
+set(test_seconds 120)
+if(RIDGELINE_SANITIZE)
+  set(test_seconds 900)
+  set(sanitizer_environment
+      "ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1"
+      "UBSAN_OPTIONS=print_stacktrace=1"
+      "TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1")
 endif()
 
 # What the test programs and the reference check share.
@@ -28,7 +39,7 @@ function(ridgeline_test_program name folder)
     ${name} PRIVATE RIDGELINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RIDGELINE_BINARY_DIR="${PROJECT_BINARY_DIR}"
                     RIDGELINE_PROGRAM="$<TARGET_FILE:ridgeline_program>")
   ridgeline_discover(${name} ${folder} ${test_threads})
-  if(test_threads EQUAL 2 AND NOT folder STREQUAL program)
+  if(test_threads EQUAL 2 AND NOT folder STREQUAL program AND NOT RIDGELINE_SANITIZE)
     ridgeline_discover(${name} ${folder} 1)
   endif()
 endfunction()
@@ -37,7 +48,11 @@ endfunction()
 # to cores, so that two tests at once do not share one, and do not spin while they wait for each other, which on a busy
 # machine takes ten times as long.
 function(ridgeline_environment variable threads)
-  set(${variable} "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive" PARENT_SCOPE)
+  set(environment "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive")
+  if(ridgeline_backend STREQUAL Threads)
+    list(APPEND environment KOKKOS_NUM_THREADS=${threads})
+  endif()
+  set(${variable} "${environment};${sanitizer_environment}" PARENT_SCOPE)
 endfunction()
 
 # ridgeline_discover(NAME LABEL THREADS): registers each test of the program once, to run with that many threads.
@@ -56,7 +71,7 @@ function(ridgeline_discover name label threads)
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT 120 PROCESSORS ${threads} ENVIRONMENT "${environment}")
+    PROPERTIES LABELS "${labels}" TIMEOUT ${test_seconds} PROCESSORS ${threads} ENVIRONMENT "${environment}")
 endfunction()
 
 ridgeline_test_program(unit_tests unit)
@@ -74,7 +89,7 @@ if(reference_check_sources)
   # From the source folder and without an argument: its default is tests/reference or RIDGELINE_REFERENCE_DIR.
   add_test(NAME reference COMMAND reference_check WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   ridgeline_environment(environment ${test_threads})
-  set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 300 PROCESSORS ${test_threads}
+  set_tests_properties(reference PROPERTIES LABELS reference TIMEOUT 900 PROCESSORS ${test_threads}
                                             ENVIRONMENT "${environment}")
 endif()
 
