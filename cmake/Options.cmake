@@ -96,7 +96,8 @@ if(RIDGELINE_SANITIZE)
 endif()
 
 if(RIDGELINE_FUZZ)
-  target_compile_options(ridgeline_options INTERFACE -fsanitize=fuzzer-no-link)
+  # At -O1 clang says of every `omp simd` that it makes no vectors of it.
+  target_compile_options(ridgeline_options INTERFACE -fsanitize=fuzzer-no-link -Wno-pass-failed)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL Debug)
