@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
 #include "io/seal.hpp"
@@ -87,6 +88,9 @@ std::string canonical(const std::string& name) {
 }
 
 std::string absolute(const std::string& name) { return "/" + canonical(name); }
+
+/// A name in a message. It may come from a file, and be anything.
+std::string shown(const std::string& name) { return excerpt(name, 200); }
 
 template <class T>
 hid_t native_type() {
@@ -335,7 +339,8 @@ void put_attribute(const File& file, hid_t handle, const std::string& object, co
                    hid_t stored, hid_t memory, const Shape& shape, const void* data) {
   const Handle owner = open_object(handle, object);
   if (!owner.ok()) {
-    fail(file.path(), fmt::format(R"(cannot write attribute "{}": there is no "{}")", attribute, absolute(object)));
+    fail(file.path(),
+         fmt::format(R"(cannot write attribute "{}": there is no "{}")", attribute, shown(absolute(object))));
   }
   if (H5Aexists(owner.get(), attribute.c_str()) > 0) {
     H5Adelete(owner.get(), attribute.c_str());
@@ -346,7 +351,7 @@ void put_attribute(const File& file, hid_t handle, const std::string& object, co
   const Handle created(H5Acreate2(owner.get(), attribute.c_str(), stored, space.get(), properties.get(), H5P_DEFAULT),
                        H5Aclose);
   if (!created.ok() || (element_count(shape) > 0 && H5Awrite(created.get(), memory, data) < 0)) {
-    fail(file.path(), fmt::format(R"(cannot write attribute "{}" of "{}": {})", attribute, absolute(object),
+    fail(file.path(), fmt::format(R"(cannot write attribute "{}" of "{}": {})", attribute, shown(absolute(object)),
                                   last_reason("HDF5 refused it")));
   }
 }
@@ -377,17 +382,17 @@ void put_string_attribute(const File& file, hid_t handle, const std::string& obj
 
 Dataset open_dataset(const File& file, hid_t handle, const std::string& name) {
   if (!file.is_dataset(name)) {
-    fail(file.path(), fmt::format("there is no dataset \"{}\"", canonical(name)));
+    fail(file.path(), fmt::format("there is no dataset \"{}\"", shown(canonical(name))));
   }
   Handle id(H5Dopen2(handle, absolute(name).c_str(), H5P_DEFAULT), H5Dclose);
   if (!id.ok()) {
-    fail(file.path(), fmt::format("dataset \"{}\" cannot be opened", canonical(name)));
+    fail(file.path(), fmt::format("dataset \"{}\" cannot be opened", shown(canonical(name))));
   }
   Handle space(H5Dget_space(id.get()), H5Sclose);
   Handle type(H5Dget_type(id.get()), H5Tclose);
   std::optional<Shape> shape = space.ok() && type.ok() ? shape_of(space.get()) : std::nullopt;
   if (!shape) {
-    fail(file.path(), fmt::format("dataset \"{}\" holds no data", canonical(name)));
+    fail(file.path(), fmt::format("dataset \"{}\" holds no data", shown(canonical(name))));
   }
   return Dataset{std::move(id), std::move(space), std::move(type), std::move(*shape)};
 }
@@ -396,11 +401,11 @@ template <class T>
 void check_numeric(const File& file, const std::string& name, const Dataset& dataset) {
   const ElementType type = element_type_of(dataset.type.get());
   if (type == ElementType::string || type == ElementType::other) {
-    fail(file.path(), fmt::format("dataset \"{}\" does not hold numbers", canonical(name)));
+    fail(file.path(), fmt::format("dataset \"{}\" does not hold numbers", shown(canonical(name))));
   }
   if (std::is_integral_v<T> && type != ElementType::integer) {
     fail(file.path(),
-         fmt::format("dataset \"{}\" holds floating point numbers, and integers are needed", canonical(name)));
+         fmt::format("dataset \"{}\" holds floating point numbers, and integers are needed", shown(canonical(name))));
   }
 }
 
@@ -410,7 +415,8 @@ std::vector<T> allocate(const File& file, const std::string& name, std::int64_t 
   try {
     return std::vector<T>(static_cast<std::size_t>(count));
   } catch (const std::exception&) {
-    fail(file.path(), fmt::format("dataset \"{}\" of {} elements does not fit in memory", canonical(name), count));
+    fail(file.path(),
+         fmt::format("dataset \"{}\" of {} elements does not fit in memory", shown(canonical(name)), count));
   }
 }
 
@@ -419,7 +425,7 @@ void read_numbers(const File& file, const std::string& name, const Dataset& data
                   hid_t file_space, T* destination) {
   if (H5Dread(dataset.id.get(), native_type<T>(), memory_space, file_space, H5P_DEFAULT, destination) < 0) {
     fail(file.path(),
-         fmt::format("dataset \"{}\" cannot be read: {}", canonical(name), last_reason("the file is damaged")));
+         fmt::format("dataset \"{}\" cannot be read: {}", shown(canonical(name)), last_reason("the file is damaged")));
   }
 }
 
@@ -612,12 +618,12 @@ bool File::is_dataset(const std::string& name) const {
 
 std::vector<std::string> File::members(const std::string& group) const {
   if (!is_group(group)) {
-    fail(path_, fmt::format("there is no group \"{}\"", absolute(group)));
+    fail(path_, fmt::format("there is no group \"{}\"", shown(absolute(group))));
   }
   const Handle opened(H5Gopen2(handle_, absolute(group).c_str(), H5P_DEFAULT), H5Gclose);
   H5G_info_t info;
   if (!opened.ok() || H5Gget_info(opened.get(), &info) < 0) {
-    fail(path_, fmt::format("group \"{}\" cannot be read", absolute(group)));
+    fail(path_, fmt::format("group \"{}\" cannot be read", shown(absolute(group))));
   }
   std::vector<std::string> names;
   for (hsize_t index = 0; index < info.nlinks; ++index) {
@@ -627,7 +633,7 @@ std::vector<std::string> File::members(const std::string& group) const {
     const ssize_t length = name_at(nullptr, 0);
     std::string name(static_cast<std::size_t>(std::max<ssize_t>(length, 0)), '\0');
     if (length < 0 || name_at(name.data(), name.size() + 1) < 0) {
-      fail(path_, fmt::format("group \"{}\" cannot be read", absolute(group)));
+      fail(path_, fmt::format("group \"{}\" cannot be read", shown(absolute(group))));
     }
     names.push_back(std::move(name));
   }
@@ -641,7 +647,7 @@ void collect_datasets(const File& file, const std::string& group, const std::str
   constexpr int deepest = 32;  // links may form a circle
   constexpr std::size_t most = std::size_t{1} << 20;
   if (depth > deepest || names.size() > most) {
-    fail(file.path(), fmt::format("groups below \"{}\" are nested more than {} deep", absolute(group), deepest));
+    fail(file.path(), fmt::format("groups below \"{}\" are nested more than {} deep", shown(absolute(group)), deepest));
   }
   for (const std::string& member : file.members(group)) {
     const std::string path = fmt::format("{}/{}", group, member);
@@ -669,7 +675,7 @@ void File::make_group(const std::string& name) {
   const Handle links = link_properties();
   const Handle group(H5Gcreate2(handle_, absolute(name).c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group.ok()) {
-    fail(path_, fmt::format("cannot make group \"{}\": {}", canonical(name), last_reason("the name is taken")));
+    fail(path_, fmt::format("cannot make group \"{}\": {}", shown(canonical(name)), last_reason("the name is taken")));
   }
 }
 
@@ -693,8 +699,8 @@ void File::check_room(const std::string& name, std::int64_t dataset) const {
   const Shape shape = shape_of(space.get()).value_or(Shape{});
   const std::optional<std::int64_t> count = checked_count(shape);
   if (!count || static_cast<std::uintmax_t>(*count) > most_bytes / std::max<std::size_t>(H5Tget_size(type.get()), 1)) {
-    fail(path_, fmt::format("dataset \"{}\" declares shape {}, more than a file of {} bytes can hold", canonical(name),
-                            to_string(shape), bytes_));
+    fail(path_, fmt::format("dataset \"{}\" declares shape {}, more than a file of {} bytes can hold",
+                            shown(canonical(name)), to_string(shape), bytes_));
   }
 }
 
@@ -714,7 +720,7 @@ template <class T>
 std::vector<T> File::read(const std::string& name, const Shape& expected) const {
   const Shape found = shape(name);
   if (!matches(found, expected)) {
-    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", canonical(name), to_string(found),
+    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", shown(canonical(name)), to_string(found),
                             to_string(expected)));
   }
   return read<T>(name);
@@ -724,8 +730,8 @@ template <class T>
 void File::read_into(const std::string& name, const Shape& expected, T* destination) const {
   const Dataset dataset = open_dataset(*this, handle_, name);
   if (dataset.shape != expected) {
-    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", canonical(name), to_string(dataset.shape),
-                            to_string(expected)));
+    fail(path_, fmt::format("dataset \"{}\" has shape {}, and {} is needed", shown(canonical(name)),
+                            to_string(dataset.shape), to_string(expected)));
   }
   check_numeric<T>(*this, name, dataset);
   check_room(name, dataset.id.get());
@@ -741,8 +747,8 @@ std::vector<T> File::read_rows(const std::string& name, std::int64_t first, std:
   check_room(name, dataset.id.get());
   Shape rows = dataset.shape;
   if (rows.empty() || first < 0 || count < 0 || first > rows[0] || count > rows[0] - first) {
-    fail(path_, fmt::format("dataset \"{}\" of shape {} has no rows {} to {}", canonical(name), to_string(rows), first,
-                            first + count - 1));
+    fail(path_, fmt::format("dataset \"{}\" of shape {} has no rows {} to {}", shown(canonical(name)), to_string(rows),
+                            first, first + count - 1));
   }
   rows[0] = count;
   std::vector<T> values = allocate<T>(*this, name, element_count(rows));
@@ -762,7 +768,7 @@ namespace {
 void write_dataset(const File& file, hid_t handle, const std::string& name, hid_t stored, hid_t memory,
                    const Shape& shape, const void* data) {
   if (file.exists(name)) {
-    fail(file.path(), fmt::format("cannot write dataset \"{}\": the name is taken", canonical(name)));
+    fail(file.path(), fmt::format("cannot write dataset \"{}\": the name is taken", shown(canonical(name))));
   }
   const Handle space = make_space(shape);
   const Handle links = link_properties();
@@ -773,7 +779,8 @@ void write_dataset(const File& file, hid_t handle, const std::string& name, hid_
   const bool is_written = dataset.ok() && (element_count(shape) == 0 ||
                                            H5Dwrite(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   if (!is_written) {
-    fail(file.path(), fmt::format("cannot write dataset \"{}\": {}", canonical(name), last_reason("HDF5 refused it")));
+    fail(file.path(),
+         fmt::format("cannot write dataset \"{}\": {}", shown(canonical(name)), last_reason("HDF5 refused it")));
   }
 }
 
@@ -787,8 +794,8 @@ void File::write(const std::string& name, const T* data, const Shape& shape) {
 template <class T>
 void File::write(const std::string& name, const std::vector<T>& data, const Shape& shape) {
   if (static_cast<std::int64_t>(data.size()) != element_count(shape)) {
-    fail(path_, fmt::format("cannot write dataset \"{}\": {} elements for shape {}", canonical(name), data.size(),
-                            to_string(shape)));
+    fail(path_, fmt::format("cannot write dataset \"{}\": {} elements for shape {}", shown(canonical(name)),
+                            data.size(), to_string(shape)));
   }
   write(name, data.data(), shape);
 }
@@ -796,7 +803,7 @@ void File::write(const std::string& name, const std::vector<T>& data, const Shap
 std::vector<std::string> File::read_strings(const std::string& name) const {
   const Dataset dataset = open_dataset(*this, handle_, name);
   if (element_type_of(dataset.type.get()) != ElementType::string) {
-    fail(path_, fmt::format("dataset \"{}\" does not hold strings", canonical(name)));
+    fail(path_, fmt::format("dataset \"{}\" does not hold strings", shown(canonical(name))));
   }
   check_room(name, dataset.id.get());
   auto values = read_strings_with(dataset.type.get(), dataset.space.get(), element_count(dataset.shape),
@@ -804,7 +811,8 @@ std::vector<std::string> File::read_strings(const std::string& name) const {
                                     return H5Dread(dataset.id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
                                   });
   if (!values) {
-    fail(path_, fmt::format("dataset \"{}\" cannot be read: {}", canonical(name), last_reason("the file is damaged")));
+    fail(path_,
+         fmt::format("dataset \"{}\" cannot be read: {}", shown(canonical(name)), last_reason("the file is damaged")));
   }
   return std::move(*values);
 }
@@ -829,7 +837,7 @@ std::map<std::string, Value> File::attributes(const std::string& object) const {
   Named found;
   hsize_t position = 0;
   if (!owner.ok() || H5Aiterate2(owner.get(), H5_INDEX_NAME, H5_ITER_INC, &position, keep_attribute_name, &found) < 0) {
-    fail(path_, fmt::format("the attributes of \"{}\" cannot be read", absolute(object)));
+    fail(path_, fmt::format("the attributes of \"{}\" cannot be read", shown(absolute(object))));
   }
   std::map<std::string, Value> values;
   for (const std::string& name : found.names) {
@@ -844,13 +852,13 @@ std::map<std::string, Value> File::attributes(const std::string& object) const {
 
 Value File::attribute(const std::string& object, const std::string& attribute) const {
   if (!has_attribute(object, attribute)) {
-    fail(path_, fmt::format(R"(there is no attribute "{}" of "{}")", attribute, absolute(object)));
+    fail(path_, fmt::format(R"(there is no attribute "{}" of "{}")", attribute, shown(absolute(object))));
   }
   const Handle owner = open_object(handle_, object);
   const Handle opened(H5Aopen(owner.get(), attribute.c_str(), H5P_DEFAULT), H5Aclose);
   std::optional<Value> value = opened.ok() ? attribute_value(opened.get(), bytes_ + room_to_spare) : std::nullopt;
   if (!value) {
-    fail(path_, fmt::format(R"(attribute "{}" of "{}" cannot be read)", attribute, absolute(object)));
+    fail(path_, fmt::format(R"(attribute "{}" of "{}" cannot be read)", attribute, shown(absolute(object))));
   }
   return std::move(*value);
 }
@@ -881,7 +889,7 @@ std::string File::attribute_string(const std::string& object, const std::string&
   if (const auto* text = std::get_if<std::string>(&value)) {
     return *text;
   }
-  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a string)", attribute_name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a string)", attribute_name, shown(absolute(object))));
 }
 
 std::int64_t File::attribute_integer(const std::string& object, const std::string& attribute_name) const {
@@ -889,7 +897,7 @@ std::int64_t File::attribute_integer(const std::string& object, const std::strin
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     return *integer;
   }
-  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not an integer)", attribute_name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not an integer)", attribute_name, shown(absolute(object))));
 }
 
 double File::attribute_number(const std::string& object, const std::string& attribute_name) const {
@@ -900,7 +908,7 @@ double File::attribute_number(const std::string& object, const std::string& attr
   if (const auto* number = std::get_if<double>(&value)) {
     return *number;
   }
-  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a number)", attribute_name, absolute(object)));
+  fail(path_, fmt::format(R"(attribute "{}" of "{}" is not a number)", attribute_name, shown(absolute(object))));
 }
 
 void write_atomically(const std::filesystem::path& path, const std::function<void(File&)>& writer,

@@ -54,7 +54,7 @@ double number(std::string_view text, std::string_view column, const Place& place
   if (text == "inf" || text == "-inf") {
     return text.front() == '-' ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   }
-  place.fail(fmt::format("{} is \"{}\", and a number is needed", column, excerpt(text)));
+  place.fail(fmt::format("{} is \"{}\", and a number is needed", excerpt(column), excerpt(text)));
 }
 
 std::int64_t whole_number(std::string_view text, std::string_view column, std::int64_t most, const Place& place) {

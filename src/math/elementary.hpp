@@ -63,7 +63,8 @@ KOKKOS_INLINE_FUNCTION float exponential_of_sum(float high, float low, float fac
   const float q = 0.49999994F + r * (0.166665211F + r * (0.0416682661F + r * (0.00836867746F + r * 0.00138207339F)));
   const float mantissa = 1 + (r + (r * r) * q);
   const std::int32_t exponent = bits_of(shifted) - bits_of(shift) + bias;  // 0 gives the float 0
-  return mantissa * factor * float_of(exponent << 23);
+  // Without a sign, as what is shifted is anything where high is NaN.
+  return mantissa * factor * float_of(static_cast<std::int32_t>(static_cast<std::uint32_t>(exponent) << 23));
 }
 
 /// exp(-a) for 0 <= a <= 88, 0 at 88.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/hdf5.hpp"
 
@@ -157,7 +158,7 @@ template <class Scalar>
 void check_names(const hdf5::File& file, const Parameters<Scalar>& parameters) {
   for (const std::string& name : file.datasets_below("parameters"))
     if (!parameters.find(name))
-      refuse(file.path(), "it is of another model: the deck's model has no parameter " + name + ".");
+      refuse(file.path(), "it is of another model: the deck's model has no parameter " + excerpt(name, 200) + ".");
 }
 
 /// One parameter's array of a group, in double: a checkpoint may have the other precision.

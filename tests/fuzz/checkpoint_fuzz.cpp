@@ -1,8 +1,9 @@
 // Checkpoints that are HDF5 files and yet not what they should be. The input decides what is changed in a right one:
 // datasets and attributes left out, added, renamed, of other types, shapes and values, links that lead in a circle, more
-// declared than there is. What is written reads as a checkpoint or is refused.
+// declared than there is. What is written, sealed or as another program would leave it, reads as a checkpoint or is
+// refused.
 //
-// HDF5 itself is not tested: on damaged files it may crash, which is why checkpoints bear a checksum.
+// HDF5 itself is not tested: on damaged files it may crash, which is why checkpoints bear a checksum (seal_fuzz).
 #include <fuzzer/FuzzedDataProvider.h>
 #include <hdf5.h>
 
@@ -13,7 +14,9 @@
 #include <map>
 #include <variant>
 
+#include "io/files.hpp"
 #include "io/hdf5.hpp"
+#include "io/seal.hpp"
 #include "support.hpp"
 #include "train/checkpoint.hpp"
 
@@ -52,15 +55,30 @@ struct Content {
   std::map<std::string, std::map<std::string, hdf5::Value>> attributes;  // of the object of that name
 };
 
+/// A run of two epochs of two steps each, and a step of the third.
+TrainingState state() {
+  TrainingState state;
+  state.step = 5;
+  state.epoch = 3;
+  state.progress = {0.5, 1, 12, 0.1};
+  state.history.sets = {"train", "far"};
+  state.history.rows = {{1, 2, 1.5, 0.1, 0.2, 120, {2, {}}}, {2, 4, 1.25, 0.1, 0.2, 120, {1, 4}}};
+  state.deck = "[run]\nseed = 7\n";
+  return state;
+}
+
 template <class Scalar>
 Content right_checkpoint(const std::filesystem::path& path) {
   const Subject<Scalar> subject;
-  write_checkpoint(path, subject.parameters, subject.optimiser, {5, 2, 7, "[run]\nseed = 7\n"});
+  write_checkpoint(path, subject.parameters, subject.optimiser, state());
   const hdf5::File file = hdf5::File::open(path);
   Content content;
-  for (const std::string& name : file.datasets_below())
-    content.arrays[name] = {file.shape(name), file.read<Scalar>(name)};
-  content.attributes["/"] = file.attributes();
+  for (const std::string& name : file.datasets_below()) {
+    const bool is_whole = file.element_type(name) == hdf5::ElementType::integer;
+    content.arrays[name] = {file.shape(name),
+                            is_whole ? Elements(file.read<std::int64_t>(name)) : Elements(file.read<Scalar>(name))};
+  }
+  for (const std::string object : {"/", "history", "progress"}) content.attributes[object] = file.attributes(object);
   return content;
 }
 
@@ -75,14 +93,30 @@ class Changes {
 
   void change(Content& content) {
     switch (below(8)) {
-      case 0: content.arrays.erase(some_name(content.arrays)); break;
-      case 1: content.arrays[name(content)] = array(); break;
-      case 2: content.arrays[some_name(content.arrays)] = array(); break;
-      case 3: spoil(content.arrays[some_name(content.arrays)]); break;
-      case 4: content.attributes[some_name(content.attributes)][name(content)] = value(); break;
-      case 5: change_attribute(content.attributes[some_name(content.attributes)]); break;
-      case 6: reshape(content.arrays[some_name(content.arrays)]); break;
-      case 7: content.arrays.insert({name(content), content.arrays[some_name(content.arrays)]}); break;
+      case 0:
+        content.arrays.erase(some_name(content.arrays));
+        break;
+      case 1:
+        content.arrays[name(content)] = array();
+        break;
+      case 2:
+        content.arrays[some_name(content.arrays)] = array();
+        break;
+      case 3:
+        spoil(content.arrays[some_name(content.arrays)]);
+        break;
+      case 4:
+        content.attributes[some_name(content.attributes)][name(content)] = value();
+        break;
+      case 5:
+        change_attribute(content.attributes[some_name(content.attributes)]);
+        break;
+      case 6:
+        reshape(content.arrays[some_name(content.arrays)]);
+        break;
+      case 7:
+        content.arrays.insert({name(content), content.arrays[some_name(content.arrays)]});
+        break;
     }
   }
 
@@ -99,7 +133,7 @@ class Changes {
     return text + input_.ConsumeRandomLengthString(10);
   }
   double number() {
-    constexpr std::array<double, 8> odd = {0,    -1,    std::numeric_limits<double>::quiet_NaN(), -INFINITY,
+    constexpr std::array<double, 8> odd = {0,    -1,    std::numeric_limits<double>::quiet_NaN(),  -INFINITY,
                                            1e39, 1e300, std::numeric_limits<double>::denorm_min(), 9.3e18};
     return flag() ? odd[static_cast<std::size_t>(below(odd.size()))] : input_.ConsumeFloatingPoint<double>();
   }
@@ -123,12 +157,18 @@ class Changes {
   }
   Elements elements_of(std::int64_t count) {
     switch (below(6)) {
-      case 0: return elements<double>(count);
-      case 1: return elements<float>(count);
-      case 2: return elements<std::int32_t>(count);
-      case 3: return elements<std::int64_t>(count);
-      case 4: return elements<std::uint8_t>(count);
-      default: return elements<std::string>(count);
+      case 0:
+        return elements<double>(count);
+      case 1:
+        return elements<float>(count);
+      case 2:
+        return elements<std::int32_t>(count);
+      case 3:
+        return elements<std::int64_t>(count);
+      case 4:
+        return elements<std::uint8_t>(count);
+      default:
+        return elements<std::string>(count);
     }
   }
   Array array() {
@@ -137,12 +177,18 @@ class Changes {
   }
   hdf5::Value value() {
     switch (below(6)) {
-      case 0: return integer();
-      case 1: return number();
-      case 2: return input_.ConsumeRandomLengthString(70);
-      case 3: return elements<std::int64_t>(below(4));
-      case 4: return elements<double>(below(4));
-      default: return elements<std::string>(below(4));
+      case 0:
+        return integer();
+      case 1:
+        return number();
+      case 2:
+        return input_.ConsumeRandomLengthString(70);
+      case 3:
+        return elements<std::int64_t>(below(4));
+      case 4:
+        return elements<double>(below(4));
+      default:
+        return elements<std::string>(below(4));
     }
   }
   void spoil(Array& array) {
@@ -188,6 +234,16 @@ void write(const std::filesystem::path& path, const Content& content) {
   });
 }
 
+/// The file as it is after a change by another program: with a checksum that is right again, or none.
+void seal(const std::filesystem::path& path, bool is_sealed) {
+  std::string image = read_text(path);
+  if (is_sealed)
+    hdf5::write_seal(image.data(), image.size());
+  else
+    image.erase(0, hdf5::seal_bytes);
+  write_atomically(path, image);
+}
+
 /// What the writer does not do: links, and datasets that declare more than they hold.
 void add_what_no_writer_would(const std::filesystem::path& path, Changes& changes) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -214,11 +270,13 @@ void add_what_no_writer_would(const std::filesystem::path& path, Changes& change
 template <class Scalar>
 void read(const std::filesystem::path& path) {
   static Subject<Scalar> subject;
-  const bool done = fuzz::reads([&] { read_parameters(path, subject.parameters); });
-  if (!done) return;
-  for (const auto& entry : subject.parameters.entries())
-    for (const double value : subject.parameters.get(entry))
-      fuzz::demand(std::isfinite(value), "a parameter that is not finite was read", entry.name);
+  if (fuzz::reads([&] { read_parameters(path, subject.parameters); }))
+    for (const auto& entry : subject.parameters.entries())
+      for (const double value : subject.parameters.get(entry))
+        fuzz::demand(std::isfinite(value), "a parameter that is not finite was read", entry.name);
+  Checkpoint<Scalar> checkpoint;
+  if (fuzz::reads([&] { checkpoint = read_checkpoint(path, subject.parameters); }))
+    restore(checkpoint, subject.parameters, subject.optimiser);
 }
 
 }  // namespace
@@ -230,7 +288,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Content single = right_checkpoint<float>(path), doubled = right_checkpoint<double>(path);
   Changes changes(data, size);
   Content content = changes.flag() ? single : doubled;
-  const bool is_odd = changes.below(4) == 0;
+  const bool is_odd = changes.below(4) == 0, is_sealed = changes.flag();
   for (int i = 0; i < 8 && changes.more(); ++i) changes.change(content);
   try {
     write(path, content);
@@ -238,7 +296,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;  // what cannot be written is not tested here
   }
   if (is_odd) add_what_no_writer_would(path, changes);
-  read<float>(path);
-  read<double>(path);
+  if (is_odd || !is_sealed) seal(path, is_sealed);
+  if (changes.flag())
+    read<float>(path);
+  else
+    read<double>(path);
   return 0;
 }

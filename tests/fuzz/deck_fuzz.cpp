@@ -16,7 +16,7 @@ std::optional<Experiment> read(const std::string& path, const std::vector<std::s
   fuzz::reads([&] {
     std::vector<Override> overrides;
     for (const std::string& setting : settings) overrides.push_back(Override::parse(setting));
-    experiment = read_experiment(path, overrides);
+    experiment = read_experiment(Deck::read(path), overrides);
   });
   return experiment;
 }

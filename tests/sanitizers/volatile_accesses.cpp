@@ -28,10 +28,10 @@ void before_write(void* address) {
 }  // namespace
 
 // NOLINTBEGIN(bugprone-reserved-identifier): GCC's names
-#define RIDGELINE_VOLATILE(SIZE)                                                      \
-  void __tsan_volatile_read##SIZE(void* address) { before_read(address); }            \
-  void __tsan_unaligned_volatile_read##SIZE(void* address) { before_read(address); }  \
-  void __tsan_volatile_write##SIZE(void* address) { before_write(address); }          \
+#define RIDGELINE_VOLATILE(SIZE)                                                     \
+  void __tsan_volatile_read##SIZE(void* address) { before_read(address); }           \
+  void __tsan_unaligned_volatile_read##SIZE(void* address) { before_read(address); } \
+  void __tsan_volatile_write##SIZE(void* address) { before_write(address); }         \
   void __tsan_unaligned_volatile_write##SIZE(void* address) { before_write(address); }
 
 extern "C" {

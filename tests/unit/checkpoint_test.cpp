@@ -235,6 +235,18 @@ TEST(Checkpoint, WithANaNIsRefused) {
   expect_contains(sentence, path.string());
 }
 
+TEST(Checkpoint, OfANameThatIsNoTextIsRefusedInWords) {
+  const TemporaryFolder folder;
+  Contents<float> contents;
+  const std::filesystem::path path = folder / "checkpoint.h5";
+  hdf5::write_atomically(path, [](hdf5::File& file) {
+    file.write("parameters/\x1b\xff" + std::string(5000, 'x'), std::vector<float>{1}, {1});
+  });
+  const std::string sentence = file_error([&] { read_parameters(path, contents.parameters); });
+  expect_contains(sentence, "no parameter ??xxx");
+  EXPECT_LT(sentence.size(), 1000U);
+}
+
 TEST(Checkpoint, IntoAFolderThatIsNotThere) {
   const TemporaryFolder folder;
   const Contents<float> contents;

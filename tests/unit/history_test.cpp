@@ -112,6 +112,7 @@ TEST(History, RefusesWhatItCannotUnderstand) {
   expect_contains(refused(good + "2,2,1e999,4,5,6,7\n"), "loss is \"1e999\"");
   expect_contains(refused(good + "2,2,3,4,5,6, 7\n"), "id_mse is \" 7\"");
   expect_contains(refused(good + std::string("2,2,3\0,4,5,6,7\n", 15)), "loss is \"3?\"");
+  expect_contains(refused(std::string(header) + ",\x7f\xff_mse\n1,2,3,4,5,6,x\n"), "??_mse is \"x\"");
 }
 
 TEST(History, RefusesToWriteWhatItCouldNotRead) {
