@@ -8,7 +8,7 @@ file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
 foreach(source ${fuzz_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source} tests/fuzz/support.cpp)
-  target_link_libraries(${name} PRIVATE Ridgeline::ridgeline ridgeline_options)
+  target_link_libraries(${name} PRIVATE Ridgeline::ridgeline ridgeline_options hdf5::hdf5)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endforeach()
 

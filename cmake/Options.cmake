@@ -60,6 +60,9 @@ foreach(warning all extra pedantic shadow non-virtual-dtor overloaded-virtual ca
 endforeach()
 if(RIDGELINE_WERROR)
   ridgeline_flag(-Werror)
+  if(RIDGELINE_SANITIZE)
+    ridgeline_flag(-Wno-error=maybe-uninitialized) # GCC sees some in the standard library that a sanitizer put there
+  endif()
 endif()
 
 # `#pragma omp simd` means the same in a build without threads.
