@@ -96,6 +96,20 @@ endif()
 add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
 set_tests_properties(bootstrap.source_lists PROPERTIES LABELS bootstrap TIMEOUT 60)
 
+# Are races seen, and is nothing taken for one?
+if(RIDGELINE_SANITIZE STREQUAL thread)
+  add_executable(race tests/sanitizers/race.cpp)
+  target_link_libraries(race PRIVATE Ridgeline::ridgeline ridgeline_options)
+  foreach(race none kernel team)
+    add_test(NAME sanitizers.race.${race} COMMAND race ${race})
+    ridgeline_environment(environment 2)
+    set_tests_properties(sanitizers.race.${race} PROPERTIES LABELS sanitizers TIMEOUT ${test_seconds} PROCESSORS 2
+                                                            ENVIRONMENT "${environment}")
+  endforeach()
+  set_tests_properties(sanitizers.race.kernel sanitizers.race.team
+                       PROPERTIES PASS_REGULAR_EXPRESSION "data race .*race.cpp")
+endif()
+
 # A program under a sanitizer asks everything that loads its library to be under it too.
 if(NOT RIDGELINE_SANITIZE)
   set(kokkos_to_hide "")
