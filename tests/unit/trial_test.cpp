@@ -1,6 +1,8 @@
 // What a child process tries first.
 #include "io/trial.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -30,6 +32,8 @@ TEST(Trial, OfWhatCrashesIsAnError) {
     test::expect_contains(sentence, "cannot read a.h5");
     test::expect_contains(sentence, "breaks down");
   }
+  const std::string sentence = test::file_error([] { try_apart("a.h5", 20, [] { ::_exit(1); }); });
+  test::expect_contains(sentence, "breaks down");
 }
 
 TEST(Trial, OfWhatDoesNotEndIsAnError) {
