@@ -39,7 +39,7 @@ struct Surroundings {
   bool terminal = false;                          ///< whether standard output is one
   bool error_terminal = false;                    ///< whether standard error is one
   std::vector<Interrupt> interrupts = {};         ///< one after the other; SIGKILL may end the program
-  int seconds = 60;                               ///< a program that takes longer is killed and the test fails
+  int seconds = is_watched ? 600 : 60;            ///< a program that takes longer is killed and the test fails
 };
 
 struct Ended {
