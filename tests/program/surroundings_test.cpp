@@ -86,7 +86,8 @@ TEST(Surroundings, MoreThreadsThanKokkosTakesAreRefused) {
 
 TEST(Surroundings, TheLogSaysHowThreadsAreBoundAndNothingElseIsPrinted) {
   const Place place;
-  if (place.run({"--version"}).out.find("back end  OpenMP") == std::string::npos) GTEST_SKIP() << "there is one thread only";
+  if (place.run({"--version"}).out.find("back end  OpenMP") == std::string::npos)
+    GTEST_SKIP() << "there is one thread only";
   const auto threads = [&](const std::map<std::string, std::string>& environment) {
     const Ended ended = place.run({"run", "tiny.ini", "-o", "run", "--overwrite", "--quiet"}, {{}, environment});
     expect_success(ended);
