@@ -11,10 +11,15 @@ find_package(Boost REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 
+# `#pragma omp simd` means the same in a build without threads. (In device code it asks for OpenMP's run-time library.)
+if(ridgeline_on_cpu)
+  ridgeline_flag(-fopenmp-simd)
+endif()
+
 # oneDNN: a second GEMM, on CPUs only. Elsewhere Kokkos Kernels' cuBLAS or rocBLAS does the work.
 set(RIDGELINE_HAS_ONEDNN OFF)
 set(ridgeline_onednn none)
-if(RIDGELINE_ONEDNN AND ridgeline_backend MATCHES "^(OpenMP|Serial|Threads)$")
+if(RIDGELINE_ONEDNN AND ridgeline_on_cpu)
   if(RIDGELINE_ONEDNN STREQUAL AUTO)
     find_package(oneDNN QUIET)
   else()

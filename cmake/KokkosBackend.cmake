@@ -2,6 +2,7 @@
 # Used by the project, and by cmake/probe, with which `bootstrap` asks whether a Kokkos that the user has will do.
 #
 # Sets ridgeline_backend  the default execution space: Cuda, HIP, SYCL, OpenMPTarget, OpenMP, Threads or Serial
+#      ridgeline_on_cpu   whether that is one of the host's
 #      ridgeline_blas     a name for the BLAS behind Kokkos Kernels, or "none"
 
 find_package(Kokkos 3.4.01 REQUIRED)
@@ -16,6 +17,10 @@ foreach(backend Cuda HIP SYCL OpenMPTarget OpenMP Threads PThread Serial)
     break()
   endif()
 endforeach()
+set(ridgeline_on_cpu OFF)
+if(ridgeline_backend MATCHES "^(OpenMP|Threads|Serial)$")
+  set(ridgeline_on_cpu ON)
+endif()
 if(RIDGELINE_BACKEND AND NOT ridgeline_backend STREQUAL RIDGELINE_BACKEND)
   message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} runs on ${ridgeline_backend}, but ${RIDGELINE_BACKEND} is asked "
                       "for. Name another with -D Kokkos_ROOT=..., or let ./bootstrap build one.")
@@ -32,18 +37,24 @@ if(ridgeline_kokkos_type STREQUAL STATIC_LIBRARY)
                       "Build Kokkos with -D BUILD_SHARED_LIBS=ON.")
 endif()
 
+# On a CPU the BLAS, on a GPU the vendor's, without which a kernel of our own multiplies.
 set(ridgeline_blas none)
-foreach(blas Kokkos::BLAS KokkosKernels::BLAS)
-  if(TARGET ${blas})
-    get_target_property(ridgeline_blas_libraries ${blas} INTERFACE_LINK_LIBRARIES)
-    list(GET ridgeline_blas_libraries 0 ridgeline_blas)
-    break()
-  endif()
+set(blas_names BLAS)
+if(NOT ridgeline_on_cpu)
+  set(blas_names CUBLAS ROCBLAS)
+endif()
+foreach(name ${blas_names})
+  foreach(blas Kokkos::${name} KokkosKernels::${name})
+    if(TARGET ${blas})
+      get_target_property(ridgeline_blas_libraries ${blas} INTERFACE_LINK_LIBRARIES)
+      list(GET ridgeline_blas_libraries 0 ridgeline_blas)
+    endif()
+  endforeach()
 endforeach()
 if(ridgeline_blas MATCHES "openblas-openmp/|libopenblaso")
   set(ridgeline_blas "OpenBLAS (OpenMP)")
-elseif(ridgeline_blas STREQUAL none)
-  message(WARNING "The Kokkos Kernels in ${KokkosKernels_DIR} was built without a BLAS: matrix products will be slow")
-else()
+elseif(NOT ridgeline_blas STREQUAL none)
   get_filename_component(ridgeline_blas ${ridgeline_blas} NAME)
+elseif(ridgeline_on_cpu)
+  message(WARNING "The Kokkos Kernels in ${KokkosKernels_DIR} was built without a BLAS: matrix products will be slow")
 endif()

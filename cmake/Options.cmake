@@ -65,8 +65,6 @@ if(RIDGELINE_WERROR)
   endif()
 endif()
 
-# `#pragma omp simd` means the same in a build without threads.
-ridgeline_flag(-fopenmp-simd)
 # No code here reads errno or floating-point exceptions, and both keep loops from vectorising. Not -ffast-math: sums
 # keep their order, and NaN and infinity their meaning.
 ridgeline_flag(-fno-math-errno)

@@ -124,12 +124,10 @@ void measure(const Shape& shape, int samples) {
                             {c.data(), leading, stride});
   }};
   std::vector<int> columns = {0, -1, -1};
-  if (ridgeline::host_reads_memory) {
-    for (auto library : {ridgeline::detail::Library::onednn, ridgeline::detail::Library::blas}) {
-      if (!by_library(library)) continue;
-      columns[library == ridgeline::detail::Library::onednn ? 1 : 2] = static_cast<int>(contestants.size());
-      contestants.push_back([=] { by_library(library); });
-    }
+  for (auto library : {ridgeline::detail::Library::onednn, ridgeline::detail::Library::blas}) {
+    if (!by_library(library)) continue;
+    columns[library == ridgeline::detail::Library::onednn ? 1 : 2] = static_cast<int>(contestants.size());
+    contestants.push_back([=] { by_library(library); });
   }
   const auto rates = race(contestants, 2.0 * p.rows * p.columns * p.inner * p.count, samples);
 

@@ -72,11 +72,16 @@ int extent(const ViewType& view, int dimension) {
   return static_cast<int>(view.extent(dimension));
 }
 
-/// A pointer for host code. Compiles only where the host may access the view's memory: elsewhere copy to a mirror first.
+/// Whether host code may follow a pointer into the view's memory.
+template <class ViewType>
+inline constexpr bool host_reads =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ViewType::memory_space>::accessible;
+
+/// A pointer for host code, the only way in which it reads or writes what a view holds. Compiles only where the host may
+/// access the view's memory: elsewhere copy to a mirror first.
 template <class ViewType>
 auto host_pointer(const ViewType& view) {
-  static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ViewType::memory_space>::accessible,
-                "the host cannot read this view's memory");
+  static_assert(host_reads<ViewType>, "the host cannot read this view's memory");
   return view.data();
 }
 

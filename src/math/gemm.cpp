@@ -174,6 +174,7 @@ template void gemm_tiled(const Product&, Factor<double>, Factor<double>, Target<
 
 bool gemm_by_library(Library library, const Product& product, Factor<float> a, Factor<float> b, Target<float> target,
                      Scale<float> scale) {
+  if (!on_host) return false;  // their memory is not the host's
   const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
 #ifdef RIDGELINE_HAS_ONEDNN
   if (library == Library::onednn) {
@@ -195,6 +196,7 @@ bool gemm_by_library(Library library, const Product& product, Factor<float> a, F
 
 bool gemm_by_library(Library library, const Product& product, Factor<double> a, Factor<double> b, Target<double> target,
                      Scale<double> scale) {
+  if (!on_host) return false;
 #ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
   const auto letter = [](Op op) { return op == Op::none ? 'N' : 'T'; };
   if (library == Library::blas) {
@@ -234,7 +236,7 @@ class LibraryThreads {
 /// Whether `count` products are done sooner one a thread than one after another on all threads, which costs a start
 /// and a wait for each: measured as the time of half a million operations. oneDNN and OpenBLAS use one thread inside
 /// an OpenMP region, and only there.
-bool one_a_thread(const Product& product, int count, int threads) {
+[[maybe_unused]] bool one_a_thread(const Product& product, int count, int threads) {
   if (!on_openmp || threads == 1 || count == 1) return false;
   const double operations = 2.0 * product.rows * product.columns * product.inner;
   const int rounds = (count + threads - 1) / threads;

@@ -11,8 +11,8 @@
 #include <type_traits>
 
 // RIDGELINE_SIMD() or RIDGELINE_SIMD(reduction(+ : sum)) before a loop whose passes do not depend on one another. Empty
-// in device code, whose compilers warn of it.
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+// where the kernels run on a GPU, whose compilers take no OpenMP.
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
 #define RIDGELINE_SIMD(...)
 #else
 #define RIDGELINE_PRAGMA(...) _Pragma(#__VA_ARGS__)

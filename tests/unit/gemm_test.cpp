@@ -2,10 +2,9 @@
 
 #include "math/gemm.hpp"
 
-#include <Kokkos_Core.hpp>
-
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,10 +12,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/tensor.hpp"
+
 namespace ridgeline {
 namespace {
-
-using Memory = Kokkos::DefaultExecutionSpace::memory_space;
 
 template <class Scalar>
 using Array = Kokkos::View<Scalar*, Memory>;
@@ -24,17 +23,16 @@ using Array = Kokkos::View<Scalar*, Memory>;
 template <class Scalar>
 Array<Scalar> to_device(const std::vector<Scalar>& values) {
   Array<Scalar> device("values", values.size());
-  auto host = Kokkos::create_mirror_view(device);
-  for (std::size_t i = 0; i < values.size(); ++i) host(i) = values[i];
+  const auto host = Kokkos::create_mirror_view(device);
+  std::copy(values.begin(), values.end(), host_pointer(host));
   Kokkos::deep_copy(device, host);
   return device;
 }
 
 template <class Scalar>
 std::vector<Scalar> to_host(const Array<Scalar>& device) {
-  auto host = Kokkos::create_mirror_view(device);
-  Kokkos::deep_copy(host, device);
-  return std::vector<Scalar>(host.data(), host.data() + host.size());
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), device);
+  return {host_pointer(host), host_pointer(host) + host.size()};
 }
 
 template <class Scalar>
