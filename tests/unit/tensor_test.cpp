@@ -22,7 +22,7 @@ struct ViewElsewhere {
 
 // host_pointer compiles for the first two alone.
 static_assert(host_reads<Kokkos::View<float*, Kokkos::HostSpace>>);
-static_assert(host_reads<Kokkos::View<float*, Memory>::HostMirror>);
+static_assert(host_reads<decltype(Kokkos::create_mirror_view(Kokkos::View<float*, Memory>()))>);
 static_assert(!host_reads<ViewElsewhere>);
 static_assert(host_reads<Tensor<float>> == host_reads_memory);
 
