@@ -10,6 +10,10 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Boost REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
+# {fmt} checks format strings at compile time as C++20; nvcc's front end cannot follow it.
+if(ridgeline_backend STREQUAL Cuda)
+  target_compile_definitions(ridgeline_options INTERFACE FMT_CONSTEVAL=)
+endif()
 
 # `#pragma omp simd` means the same in a build without threads. (In device code it asks for OpenMP's run-time library.)
 if(ridgeline_on_cpu)

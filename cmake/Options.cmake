@@ -58,6 +58,8 @@ foreach(warning all extra pedantic shadow non-virtual-dtor overloaded-virtual ca
                 vla unused)
   ridgeline_flag(-W${warning})
 endforeach()
+# GoogleTest's macros leave out what C++20 lets them leave out.
+ridgeline_flag(-Wno-gnu-zero-variadic-macro-arguments)
 if(RIDGELINE_WERROR)
   ridgeline_flag(-Werror)
   if(RIDGELINE_SANITIZE)
