@@ -60,7 +60,8 @@ foreach(warning all extra pedantic shadow non-virtual-dtor overloaded-virtual ca
 endforeach()
 # GoogleTest's macros leave out what C++20 lets them leave out.
 ridgeline_flag(-Wno-gnu-zero-variadic-macro-arguments)
-if(RIDGELINE_WERROR)
+# nvcc hands the host's compiler code of its own making, whose warnings are not ours.
+if(RIDGELINE_WERROR AND NOT RIDGELINE_BACKEND STREQUAL Cuda)
   ridgeline_flag(-Werror)
   if(RIDGELINE_SANITIZE)
     ridgeline_flag(-Wno-error=maybe-uninitialized) # GCC sees some in the standard library that a sanitizer put there

@@ -53,9 +53,15 @@ inline void start_kokkos(std::vector<std::string> options, int threads) {
   int count = static_cast<int>(arguments.size());
   try {
     Kokkos::initialize(count, arguments.data());
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     std::string given;
     for (std::size_t i = 2; i < options.size(); ++i) given += (i > 2 ? " " : "") + options[i];
+    if (!host_reads_memory) {  // most often there is no such device
+      const std::string reason = error.what();
+      throw Error(Exit::mistake, std::string("Kokkos does not start on ") + Execution::name() +
+                                     (given.empty() ? "" : " with its options " + given) + ": " +
+                                     reason.substr(0, reason.find('\n')) + ".");
+    }
     throw Error(Exit::mistake, "Kokkos cannot start with " + (given.empty() ? "" : given + " and ") +
                                    "what the variables KOKKOS_… and OMP_… in the environment say.");
   }

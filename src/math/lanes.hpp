@@ -7,7 +7,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <limits>
 #include <type_traits>
 
 // RIDGELINE_SIMD() or RIDGELINE_SIMD(reduction(+ : sum)) before a loop whose passes do not depend on one another. Empty
@@ -81,7 +80,7 @@ KOKKOS_INLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, const Body&
 template <class TeamMember, class Body>
 KOKKOS_INLINE_FUNCTION auto max_lanes(const TeamMember& team, int n, const Body& body) {
   using Value = std::decay_t<decltype(body(0))>;
-  constexpr Value lowest = std::numeric_limits<Value>::lowest();
+  constexpr Value lowest = Kokkos::reduction_identity<Value>::max();  // as numeric_limits has it, for devices too
   Value largest = lowest;
   if constexpr (detail::team_on_host<TeamMember>) {
     const detail::LaneRange own = detail::own_lanes(team, n);
