@@ -10,9 +10,9 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Boost REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
-# {fmt} checks format strings at compile time as C++20; nvcc's front end cannot follow it.
+# As C++20 {fmt} checks format strings at compile time, which nvcc cannot follow, and is constexpr only in part for nvcc.
 if(ridgeline_backend STREQUAL Cuda)
-  target_compile_definitions(ridgeline_options INTERFACE FMT_CONSTEVAL=)
+  target_compile_definitions(ridgeline_options INTERFACE FMT_CONSTEVAL= FMT_USE_CONSTEXPR=1)
 endif()
 
 # `#pragma omp simd` means the same in a build without threads. (In device code it asks for OpenMP's run-time library.)
