@@ -27,6 +27,8 @@ class Console {
   /// Writes nothing to standard output where `quiet`. log.txt holds what is at least as grave as `level`.
   explicit Console(bool quiet, LogLevel level = LogLevel::info);
   ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
   /// Begins log.txt, or goes on with the one that is there; every line is in it, also those before. Throws
   /// Error(Exit::file).

@@ -192,6 +192,7 @@ void load_parameters(const Experiment& experiment, const std::filesystem::path& 
   });
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): Scalar is a type
 #define RIDGELINE_INSTANTIATE(Scalar)                                                                \
   template std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment&, const RunDirectory&, \
                                                              const Parameters<Scalar>&, Console&);   \
@@ -200,5 +201,6 @@ void load_parameters(const Experiment& experiment, const std::filesystem::path& 
 RIDGELINE_INSTANTIATE(float)
 RIDGELINE_INSTANTIATE(double)
 #undef RIDGELINE_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace ridgeline

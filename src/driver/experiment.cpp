@@ -136,7 +136,7 @@ void plan_model(Experiment& experiment, const Settings& settings, const OptionVa
   plan.residual = model.text("residual") == "pre" ? Residual::pre : Residual::normed;
   const auto choose = [&](const std::string& kind) {
     const LayerEntry& entry = Registry::instance().get(kind, model.text(kind));
-    const LayerChoice choice{entry.name, settings.bind(kind + "." + entry.name, entry.options)};
+    LayerChoice choice{entry.name, settings.bind(kind + "." + entry.name, entry.options)};
     if (!entry.options.empty()) sections.push_back(choice.options);
     return choice;
   };

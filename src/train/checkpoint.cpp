@@ -246,6 +246,7 @@ void restore(const Checkpoint<Scalar>& checkpoint, const Parameters<Scalar>& par
   copy_to(optimiser.second_moment(), checkpoint.second_moment);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): Scalar is a type
 #define RIDGELINE_INSTANTIATE(Scalar)                                                                          \
   template void write_checkpoint(const std::filesystem::path&, const Parameters<Scalar>&, const Adam<Scalar>&, \
                                  const TrainingState&);                                                        \
@@ -258,5 +259,6 @@ void restore(const Checkpoint<Scalar>& checkpoint, const Parameters<Scalar>& par
 RIDGELINE_INSTANTIATE(float)
 RIDGELINE_INSTANTIATE(double)
 #undef RIDGELINE_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace ridgeline
