@@ -41,14 +41,15 @@ class PointwiseActivation final : public Activation<Scalar> {
 /// Registers a function for both precisions.
 template <class Function>
 struct ActivationRegistration {
-  ActivationRegistration(const char* name, const char* summary) {
-    LayerEntry entry;
-    entry.kind = "activation";
-    entry.name = name;
-    entry.summary = summary;
-    entry.make_activation_float = [] { return std::make_unique<PointwiseActivation<float, Function>>(); };
-    entry.make_activation_double = [] { return std::make_unique<PointwiseActivation<double, Function>>(); };
-    Registry::instance().add(std::move(entry));
+  ActivationRegistration(const char* name, const char* summary) noexcept {
+    Registry::announce({"activation", name, summary, [](LayerEntry& entry) {
+                          entry.make_activation_float = [] {
+                            return std::make_unique<PointwiseActivation<float, Function>>();
+                          };
+                          entry.make_activation_double = [] {
+                            return std::make_unique<PointwiseActivation<double, Function>>();
+                          };
+                        }});
   }
 };
 

@@ -19,6 +19,7 @@ struct LayerEntry {
   std::string summary;  ///< one line
   OptionSet options;
   std::string origin = "built in";  ///< or the plugin's file
+  std::string version;              ///< the plugin's, or Ridgeline's
 
   std::function<std::unique_ptr<Layer<float>>(Setup<float>&)> make_float;
   std::function<std::unique_ptr<Layer<double>>(Setup<double>&)> make_double;
@@ -31,10 +32,24 @@ struct LayerEntry {
   std::unique_ptr<Activation<Scalar>> make_activation() const;
 };
 
+/// What a registration says before anyone asks for the layer: it is made while a program or a plugin is loaded, where
+/// nothing may be thrown. `fill` declares the options, which may.
+struct Registration {
+  const char* kind;
+  const char* name;
+  const char* summary;
+  void (*fill)(LayerEntry& entry);
+};
+
 class Registry {
  public:
-  /// The program's registry.
+  /// The program's registry, with all that was registered when it is first asked for.
   static Registry& instance();
+
+  /// Keeps a registration until the registry takes it.
+  static void announce(const Registration& registration) noexcept;
+  /// What was announced since the last call.
+  static std::vector<Registration> take_announced();
 
   /// Throws std::logic_error where kind and name are taken.
   void add(LayerEntry entry);
@@ -52,19 +67,21 @@ class Registry {
   std::map<std::string, std::map<std::string, LayerEntry>> entries_;
 };
 
+/// The entry that a registration announces, its options declared.
+LayerEntry entry_of(const Registration& registration);
+
 /// Registers the layer `Class<Scalar>` for both precisions: it has a constructor from Setup<Scalar>&, and a static
 /// `void declare(OptionSet&)`.
 template <template <class> class Class>
 struct LayerRegistration {
-  LayerRegistration(const char* kind, const char* name, const char* summary) {
-    LayerEntry entry;
-    entry.kind = kind;
-    entry.name = name;
-    entry.summary = summary;
-    Class<double>::declare(entry.options);
-    entry.make_float = [](Setup<float>& setup) { return std::make_unique<Class<float>>(setup); };
-    entry.make_double = [](Setup<double>& setup) { return std::make_unique<Class<double>>(setup); };
-    Registry::instance().add(std::move(entry));
+  LayerRegistration(const char* kind, const char* name, const char* summary) noexcept {
+    Registry::announce({kind, name, summary, [](LayerEntry& entry) {
+                          Class<double>::declare(entry.options);
+                          entry.make_float = [](Setup<float>& setup) { return std::make_unique<Class<float>>(setup); };
+                          entry.make_double = [](Setup<double>& setup) {
+                            return std::make_unique<Class<double>>(setup);
+                          };
+                        }});
   }
 };
 

@@ -1,0 +1,239 @@
+#include "layer/plugin.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "config/text.hpp"
+#include "core/error.hpp"
+#include "io/files.hpp"
+#include "layer/plugin_note.hpp"
+#include "layer/registry.hpp"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error mistake(const fs::path& file, const std::string& complaint) {
+  return {Exit::mistake, "the plugin " + excerpt(file.string(), 200) + " " + complaint};
+}
+
+// --- the note in the file -------------------------------------------------------------------------------------------------
+
+/// A part of the file as a structure; nothing where the file ends before.
+template <class Structure>
+std::optional<Structure> at(const std::string& bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(Structure)) return std::nullopt;
+  Structure structure;
+  std::memcpy(&structure, bytes.data() + offset, sizeof structure);
+  return structure;
+}
+
+std::uint64_t rounded_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+/// The text of Ridgeline's note among the notes of a segment.
+std::optional<std::string> text_among(const std::string& bytes, std::uint64_t begin, std::uint64_t size) {
+  const std::uint64_t end = size > bytes.size() || begin > bytes.size() - size ? 0 : begin + size;
+  for (std::uint64_t offset = begin; offset < end;) {
+    const auto note = at<Elf64_Nhdr>(bytes, offset);
+    if (!note) return std::nullopt;
+    const std::uint64_t owner = offset + sizeof *note, text = owner + rounded_up(note->n_namesz);
+    const std::uint64_t next = text + rounded_up(note->n_descsz);
+    if (next > end) return std::nullopt;
+    if (bytes.compare(owner, note->n_namesz, std::string("Ridgeline", 10)) == 0 && note->n_type == 1) {
+      const std::string found = bytes.substr(text, note->n_descsz);
+      return found.substr(0, found.find('\0'));
+    }
+    offset = next;
+  }
+  return std::nullopt;
+}
+
+/// Nothing where the file is a library without a note of Ridgeline.
+std::optional<std::string> note_text(const fs::path& file, const std::string& bytes) {
+  const auto header = at<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) throw mistake(file, "is not a library.");
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN)
+    throw mistake(file, "is not a shared library for this kind of machine.");
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    const auto segment = at<Elf64_Phdr>(bytes, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
+    if (!segment) throw mistake(file, "is cut short.");
+    if (segment->p_type != PT_NOTE) continue;
+    if (const auto text = text_among(bytes, segment->p_offset, segment->p_filesz)) return text;
+  }
+  return std::nullopt;
+}
+
+/// "part: value" lines as pairs.
+std::vector<std::pair<std::string, std::string>> parts_of(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    parts.emplace_back(line.substr(0, colon), std::string(trim(line.substr(std::min(colon + 1, line.size())))));
+  }
+  return parts;
+}
+
+std::string value_of(const std::vector<std::pair<std::string, std::string>>& parts, const std::string& part) {
+  const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& entry) { return entry.first == part; });
+  return found == parts.end() ? "" : found->second;
+}
+
+Plugin plugin_of(const fs::path& file, const std::string& note) {
+  const auto parts = parts_of(note);
+  std::vector<std::string> differences;
+  for (const auto& [part, own] : parts_of(RIDGELINE_FINGERPRINT)) {
+    const std::string value = value_of(parts, part);
+    if (value != own)
+      differences.push_back(fmt::format("{} ({}, this program's is {})", part, value.empty() ? "none" : excerpt(value), own));
+  }
+  if (!differences.empty())
+    throw mistake(file, "was built for another program: it differs in " + phrase(differences, "and") +
+                            "; build it again with this Ridgeline.");
+  return {file, value_of(parts, "plugin"), value_of(parts, "version"), {}};
+}
+
+// --- loading --------------------------------------------------------------------------------------------------------------
+
+std::vector<Plugin>& plugins() {
+  static std::vector<Plugin> list;
+  return list;
+}
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 && name ? name.get() : symbol;
+}
+
+/// What dlopen complained of, without the file's name.
+std::string loader_complaint(const fs::path& file) {
+  const char* const said = dlerror();
+  std::string text = said != nullptr ? said : "it cannot be loaded";
+  const std::string marker = "undefined symbol: ";
+  if (const std::size_t found = text.find(marker); found != std::string::npos) {
+    const std::string symbol = text.substr(found + marker.size());
+    return "misses a symbol: " + excerpt(demangled(symbol.substr(0, symbol.find_first_of(" ,\t("))), 200) + ".";
+  }
+  if (text.rfind(file.string() + ": ", 0) == 0) text.erase(0, file.string().size() + 2);
+  return "cannot be loaded: " + excerpt(text, 200) + ".";
+}
+
+/// The entries that a plugin announced, all or none.
+std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registration>& announced) {
+  std::vector<LayerEntry> entries;
+  for (const Registration& registration : announced) {
+    const std::string title = std::string(registration.kind) + "/" + registration.name;
+    try {
+      entries.push_back(entry_of(registration));
+    } catch (const std::exception& error) {
+      throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ": " + excerpt(error.what(), 200) + ".");
+    } catch (...) {
+      throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ".");
+    }
+    entries.back().origin = plugin.file.string();
+    entries.back().version = plugin.version;
+    const LayerEntry* taken = Registry::instance().find(registration.kind, registration.name);
+    const auto same = [&](const LayerEntry& other) {
+      return other.kind == registration.kind && other.name == registration.name;
+    };
+    if (taken != nullptr)
+      throw mistake(plugin.file, "has a layer " + excerpt(title) + ", and there is one already (" + taken->origin + ").");
+    if (std::any_of(entries.begin(), entries.end() - 1, same))
+      throw mistake(plugin.file, "registers the layer " + excerpt(title) + " twice.");
+  }
+  return entries;
+}
+
+void load(const Plugin& found) {
+  Registry::instance();  // what was announced until now is not the plugin's
+  // Never unloaded: its layers' code may be called until the program ends.
+  if (dlopen(found.file.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    Registry::take_announced();
+    throw mistake(found.file, loader_complaint(found.file));
+  }
+  Plugin plugin = found;
+  std::vector<LayerEntry> entries = declared(plugin, Registry::take_announced());
+  if (entries.empty()) throw mistake(plugin.file, "registers no layer.");
+  for (LayerEntry& entry : entries) {
+    plugin.layers.push_back(entry.kind + "/" + entry.name);
+    Registry::instance().add(std::move(entry));
+  }
+  plugins().push_back(std::move(plugin));
+}
+
+bool is_loaded(const fs::path& file) {
+  return std::any_of(plugins().begin(), plugins().end(), [&](const Plugin& plugin) { return plugin.file == file; });
+}
+
+fs::path canonical(const fs::path& file) {
+  std::error_code error;
+  fs::path path = fs::canonical(file, error);
+  if (error) throw mistake(file, "cannot be found: " + error.message() + ".");
+  return path;
+}
+
+/// The plugins in a folder, by name; the note is told of other files.
+std::vector<fs::path> plugins_in(const fs::path& folder, const std::function<void(const std::string&)>& note) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) continue;
+    bool is_plugin = false;
+    try {
+      is_plugin = note_text(entry->path(), read_text(entry->path())).has_value();
+    } catch (const Error&) {
+    }
+    if (is_plugin)
+      files.push_back(fs::canonical(entry->path()));
+    else
+      note("the plugin folder " + folder.string() + " holds " + entry->path().filename().string() +
+           ", which is no plugin.");
+  }
+  if (error) throw mistake(folder, "cannot be read: " + error.message() + ".");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Plugin read_plugin(const fs::path& file) {
+  const fs::path path = canonical(file);
+  const std::optional<std::string> note = note_text(path, read_text(path));
+  if (!note) throw mistake(path, "is a library, but no plugin of Ridgeline: it was not built by ridgeline_add_plugin.");
+  return plugin_of(path, *note);
+}
+
+void load_plugins(const std::vector<fs::path>& places, const std::function<void(const std::string&)>& note) {
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    const bool is_folder = fs::is_directory(place, ignored);
+    for (const fs::path& file : is_folder ? plugins_in(canonical(place), note) : std::vector{canonical(place)})
+      if (!is_loaded(file)) load(read_plugin(file));
+  }
+}
+
+std::vector<fs::path> plugin_path() {
+  std::vector<fs::path> places;
+  const char* const variable = std::getenv("RIDGELINE_PLUGIN_PATH");
+  std::istringstream stream(variable != nullptr ? variable : "");
+  for (std::string place; std::getline(stream, place, ':');)
+    if (!place.empty()) places.emplace_back(place);
+  return places;
+}
+
+const std::vector<Plugin>& loaded_plugins() { return plugins(); }
+
+}  // namespace ridgeline
