@@ -74,15 +74,32 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Ridgeline)
 install(TARGETS ridgeline EXPORT RidgelineTargets)
 install(TARGETS ridgeline_program)
 install(DIRECTORY src/ layers/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline FILES_MATCHING PATTERN *.hpp)
-install(FILES ${PROJECT_BINARY_DIR}/generated/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline)
+install(FILES ${PROJECT_BINARY_DIR}/generated/version.hpp ${PROJECT_BINARY_DIR}/generated/interface.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline)
 install(DIRECTORY inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/ridgeline FILES_MATCHING PATTERN *.ini)
 
+# Flags that make kernels fast, for plugins: those of Ridgeline's own that are no warnings.
+get_target_property(kernel_flags ridgeline_options INTERFACE_COMPILE_OPTIONS)
+list(FILTER kernel_flags EXCLUDE REGEX "^-W")
+
+# The package as it is installed, and one for those who build against this build folder.
 install(EXPORT RidgelineTargets NAMESPACE Ridgeline:: DESTINATION ${package_dir})
 configure_package_config_file(
-  cmake/RidgelineConfig.cmake.in RidgelineConfig.cmake INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+  cmake/RidgelineConfig.cmake.in install/RidgelineConfig.cmake INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(RidgelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/RidgelineConfig.cmake ${PROJECT_BINARY_DIR}/RidgelineConfigVersion.cmake
+set(plugin_files cmake/RidgelinePlugin.cmake cmake/plugin_note.cpp.in)
+install(FILES ${PROJECT_BINARY_DIR}/install/RidgelineConfig.cmake ${PROJECT_BINARY_DIR}/RidgelineConfigVersion.cmake
+              ${plugin_files}
         DESTINATION ${package_dir})
+export(EXPORT RidgelineTargets NAMESPACE Ridgeline:: FILE ${PROJECT_BINARY_DIR}/RidgelineTargets.cmake)
+foreach(file ${plugin_files})
+  configure_file(${file} ${PROJECT_BINARY_DIR} COPYONLY)
+endforeach()
+set(installed_kokkos_dir ${Kokkos_DIR})
+configure_package_config_file(
+  cmake/RidgelineConfig.cmake.in RidgelineConfig.cmake INSTALL_DESTINATION ${PROJECT_BINARY_DIR}
+  INSTALL_PREFIX ${PROJECT_BINARY_DIR} NO_SET_AND_CHECK_MACRO)
 
 # ridgeline_install_package(NAME PREFIX): headers, libraries, programs and CMake files of Kokkos or Kokkos Kernels.
 function(ridgeline_install_package name prefix)

@@ -24,6 +24,7 @@ struct CommandLine {
   std::string output;                ///< -o: the run directory; empty: chosen from the deck's name
   std::string checkpoint;            ///< --checkpoint
   std::vector<Override> overrides;   ///< --set, in order
+  std::vector<std::string> plugins;  ///< --plugin, in order
   std::optional<int> threads;        ///< --threads
   bool overwrite = false;            ///< --overwrite
   bool resume = false;               ///< --resume

@@ -4,6 +4,7 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <filesystem>
 #include <initializer_list>
 #include <stdexcept>
 
@@ -314,6 +315,9 @@ void OptionValues::Storage::store(const po::options_description& description, co
 
   po::parsed_options parsed(&description);
   parsed.options.emplace_back(text.key, words_of(*option, value));
+  if (option->is_paths())
+    for (std::string& path : parsed.options.back().value)
+      path = std::filesystem::absolute(std::filesystem::path(text.folder) / path).lexically_normal().string();
   try {
     po::store(parsed, values);
   } catch (const Refusal& refusal) {

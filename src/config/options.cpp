@@ -121,7 +121,7 @@ std::string Option::type_text() const {
     case Type::reals:
       return counted(*this, "number", "numbers");
     case Type::texts:
-      return counted(*this, "word", "words");
+      return paths_ ? "paths" : counted(*this, "word", "words");
   }
   throw std::logic_error("an option of an unknown type: " + name_);
 }
@@ -188,6 +188,12 @@ Option& OptionSet::reals(std::string name, const std::vector<double>& standard, 
 
 Option& OptionSet::texts(std::string name, const std::vector<std::string>& standard, std::string summary) {
   return add(Option(Type::texts, std::move(name), join(standard, " "), std::move(summary)));
+}
+
+Option& OptionSet::paths(std::string name, std::string summary) {
+  Option option(Type::texts, std::move(name), "", std::move(summary));
+  option.paths_ = true;
+  return add(std::move(option));
 }
 
 Option& OptionSet::layer(std::string name, std::string kind, std::string standard, std::string summary) {

@@ -60,6 +60,8 @@ class Option {
   const std::string& kind() const { return kind_; }
   bool is_required() const { return required_; }
   bool is_list() const { return type_ == Type::reals || type_ == Type::texts; }
+  /// Whether its words are paths, which become absolute when they are read.
+  bool is_paths() const { return paths_; }
   std::size_t least_entries() const { return least_entries_; }
   std::size_t most_entries() const { return most_entries_; }
 
@@ -90,6 +92,7 @@ class Option {
   std::size_t least_entries_ = 0;
   std::size_t most_entries_ = std::numeric_limits<std::size_t>::max();
   bool required_ = false;
+  bool paths_ = false;
 };
 
 class OptionValues;
@@ -109,6 +112,9 @@ class OptionSet {
   Option& reals(std::string name, const std::vector<double>& standard, std::string summary);
   /// Words separated by white space.
   Option& texts(std::string name, const std::vector<std::string>& standard, std::string summary);
+  /// Files or folders, separated by white space, none by default: relative ones begin at the deck's folder, or, from the
+  /// command line, at the working folder.
+  Option& paths(std::string name, std::string summary);
   /// The name of a registered layer of a kind; whoever reads the values says which are registered (LayerNames).
   Option& layer(std::string name, std::string kind, std::string standard, std::string summary);
 
@@ -138,7 +144,8 @@ using LayerNames = std::function<std::vector<std::string>(const std::string& kin
 struct OptionText {
   std::string key;
   std::string value;
-  std::string origin;  ///< "inputs/sine.ini:14", "--set"; may be empty
+  std::string origin;       ///< "inputs/sine.ini:14", "--set"; may be empty
+  std::string folder = {};  ///< where relative paths begin; empty: the working folder
 };
 
 /// What a section holds, typed and checked, defaults filled in. Cheap to copy; never changes.

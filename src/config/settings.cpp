@@ -1,6 +1,7 @@
 #include "config/settings.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -97,7 +98,8 @@ std::vector<OptionText> Settings::texts(const std::string& section) const {
   const Deck::Section* found = deck_.find(section);
   if (found == nullptr) return result;
   for (const Deck::Entry& entry : found->entries) {
-    result.push_back({entry.key, entry.value, excerpt(deck_.path, 200) + ":" + std::to_string(entry.line)});
+    result.push_back({entry.key, entry.value, excerpt(deck_.path, 200) + ":" + std::to_string(entry.line),
+                      std::filesystem::path(deck_.path).parent_path().string()});
   }
   return result;
 }

@@ -17,8 +17,9 @@ namespace {
 bool is_in_family(const std::string& section, const std::string& family) { return section.rfind(family + ".", 0) == 0; }
 
 bool is_shared(const std::string& section, const std::string& key, Shared shared) {
-  static const std::set<std::string> of_this_part_only = {"train.epochs", "train.steps", "train.eval_every",
-                                                          "run.checkpoint_every", "run.checkpoint_minutes"};
+  static const std::set<std::string> of_this_part_only = {"train.epochs",           "train.steps",
+                                                          "train.eval_every",       "run.checkpoint_every",
+                                                          "run.checkpoint_minutes", "run.plugins"};
   if (is_in_family(section, "eval")) return false;
   if (shared == Shared::run) return of_this_part_only.count(section + "." + key) == 0;
   return section != "run" && section != "data" && section != "train";

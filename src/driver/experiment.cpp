@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "config/deck.hpp"
@@ -18,6 +19,7 @@ OptionSet run_options() {
   options.integer("seed", 1, "of all random numbers: data, initial parameters, order of the samples").at_least(0);
   options.choice("precision", "single", {"single", "double"}, "of parameters and activations");
   options.integer("checkpoint_every", 1, "epochs between checkpoints; 0 none, the end of the run always").at_least(0);
+  options.paths("plugins", "files of plugins, and folders of them, to load");
   options
       .real("checkpoint_minutes", 10,
             "a checkpoint in the middle of an epoch, this long after the last one; 0 at the end of an epoch only")
@@ -181,7 +183,33 @@ void check_all(const Settings& settings, const DeckSchema& schema) {
   settings.bind(schema);
 }
 
+/// The settings of [run], with the plugins that the model's layers came from, wherever they were named.
+OptionValues with_plugins(const OptionValues& run, const ModelPlan& model) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : run.resolved()) texts[key] = value;
+  texts["plugins"] = join(plugins_of(model), " ");
+  return OptionValues::from(run_options(), texts, "run");
+}
+
 }  // namespace
+
+std::vector<std::string> plugins_of(const ModelPlan& model) {
+  std::vector<std::string> files;
+  const auto note = [&](const std::string& kind, const std::string& name) {
+    const std::string& origin = Registry::instance().get(kind, name).origin;
+    const bool is_new = std::find(files.begin(), files.end(), origin) == files.end();
+    if (origin != LayerEntry::built_in && is_new) files.push_back(origin);
+  };
+  const auto note_choice = [&](const std::string& kind, const LayerChoice& choice) {
+    note(kind, choice.name);
+    for (const Option& option : choice.options.options().options())
+      if (option.type() == Option::Type::layer) note(option.kind(), choice.options.text(option.name()));
+  };
+  note_choice("encoder", model.encoder);
+  for (const LayerChoice& attention : model.attention) note_choice("attention", attention);
+  note_choice("ffn", model.ffn);
+  return files;
+}
 
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides) {
   const Settings settings(deck, overrides, layer_names);
@@ -211,7 +239,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   plan_model(experiment, settings, model, layers);
   plan_training(experiment, train, data);
 
-  std::vector<OptionValues> sections{run, data, model};
+  std::vector<OptionValues> sections{with_plugins(run, experiment.model), data, model};
   sections.insert(sections.end(), layers.begin(), layers.end());
   sections.push_back(train);
   sections.insert(sections.end(), sets.begin(), sets.end());

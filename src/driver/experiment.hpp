@@ -48,4 +48,7 @@ struct Experiment {
 /// Throws Error(Exit::mistake) for whatever is wrong with the deck.
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides);
 
+/// The files of the plugins that a model's layers, and the layers in their options, came from.
+std::vector<std::string> plugins_of(const ModelPlan& model);
+
 }  // namespace ridgeline

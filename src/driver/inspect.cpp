@@ -6,6 +6,7 @@
 #include "config/describe.hpp"
 #include "config/text.hpp"
 #include "driver/commands.hpp"
+#include "driver/plugins.hpp"
 #include "driver/session.hpp"
 #include "report/report.hpp"
 
@@ -71,7 +72,9 @@ OptionSet section_options(const std::string& section) {
 }
 
 Exit check_command(const CommandLine& line) {
-  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
+  const Deck deck = Deck::read(line.deck);
+  load_plugins_of(line, &deck);
+  const Experiment experiment = read_experiment(deck, line.overrides);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   if (experiment.single_precision)
     print_check<float>(experiment);
@@ -81,6 +84,7 @@ Exit check_command(const CommandLine& line) {
 }
 
 Exit layers_command(const CommandLine& line) {
+  load_plugins_of(line, nullptr);
   const Registry& registry = Registry::instance();
   const std::vector<std::string> kinds = registry.kinds();
   if (!line.subject.empty() && std::find(kinds.begin(), kinds.end(), line.subject) == kinds.end())
@@ -90,13 +94,15 @@ Exit layers_command(const CommandLine& line) {
     if (!line.subject.empty() && kind != line.subject) continue;
     for (const std::string& name : registry.names(kind)) {
       const LayerEntry& entry = registry.get(kind, name);
-      fmt::print("{:<24}{:<12}{}\n", kind + "/" + name, entry.origin, entry.summary);
+      fmt::print("{:<24}{:<10}{}\n", kind + "/" + name, entry.version, entry.summary);
+      if (entry.origin != LayerEntry::built_in) fmt::print("{:<34}from {}\n", "", entry.origin);
     }
   }
   return Exit::done;
 }
 
 Exit describe_command(const CommandLine& line) {
+  load_plugins_of(line, nullptr);
   if (line.subject.empty() || line.subject == "deck") {
     fmt::print("{}", section_text("[run]", run_options()));
     for (const std::string& task : TaskRegistry::instance().names())

@@ -10,6 +10,7 @@
 #include "driver/console.hpp"
 #include "driver/continuation.hpp"
 #include "driver/facts.hpp"
+#include "driver/plugins.hpp"
 #include "driver/run_directory.hpp"
 #include "driver/session.hpp"
 #include "driver/training.hpp"
@@ -159,13 +160,33 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
   if (!line.output.empty()) report(directory, console);
 }
 
+/// The deck's experiment, with its plugins.
+Experiment experiment_of(const CommandLine& line, Console& console) {
+  const Deck deck = Deck::read(line.deck);
+  load_plugins_of(line, &deck, [&](const std::string& text) { console.log(text); });
+  return read_experiment(deck, line.overrides);
+}
+
+/// The same, to evaluate a checkpoint: where the deck's layers are unknown, the checkpoint may say which plugins had them.
+Experiment experiment_for(const CommandLine& line, Console& console) {
+  try {
+    return experiment_of(line, console);
+  } catch (const Error& error) {
+    const std::string missing = error.status() == Exit::mistake ? missing_plugins(line.checkpoint) : "";
+    if (missing.empty()) throw;
+    std::string sentence = error.what();
+    if (sentence.back() == '.') sentence.pop_back();
+    throw Error(Exit::mistake, sentence + "; " + missing + ".");
+  }
+}
+
 }  // namespace
 
 Exit run_command(const CommandLine& line) {
   stop_on_signals();
-  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
-  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet, line.log_level);
+  const Experiment experiment = experiment_of(line, console);
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   RunDirectory directory(line.output, experiment.name, earlier(line));
   try {
     if (experiment.single_precision)
@@ -182,9 +203,9 @@ Exit run_command(const CommandLine& line) {
 }
 
 Exit eval_command(const CommandLine& line) {
-  const Experiment experiment = read_experiment(Deck::read(line.deck), line.overrides);
-  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   Console console(line.quiet, line.log_level);
+  const Experiment experiment = experiment_for(line, console);
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   if (experiment.single_precision)
     evaluate_and_report<float>(experiment, line, console);
   else

@@ -42,14 +42,11 @@ class PointwiseActivation final : public Activation<Scalar> {
 template <class Function>
 struct ActivationRegistration {
   ActivationRegistration(const char* name, const char* summary) noexcept {
-    Registry::announce({"activation", name, summary, [](LayerEntry& entry) {
-                          entry.make_activation_float = [] {
-                            return std::make_unique<PointwiseActivation<float, Function>>();
-                          };
-                          entry.make_activation_double = [] {
-                            return std::make_unique<PointwiseActivation<double, Function>>();
-                          };
-                        }});
+    Registry::announce(
+        {"activation", name, summary, [](LayerEntry& entry) {
+           entry.make_activation_float = [] { return std::make_unique<PointwiseActivation<float, Function>>(); };
+           entry.make_activation_double = [] { return std::make_unique<PointwiseActivation<double, Function>>(); };
+         }});
   }
 };
 

@@ -50,14 +50,15 @@
 #endif
 
 #if defined(_GLIBCXX_RELEASE)
-#define RIDGELINE_STANDARD_LIBRARY "libstdc++ " RIDGELINE_TEXT(_GLIBCXX_RELEASE) ", ABI " RIDGELINE_TEXT(_GLIBCXX_USE_CXX11_ABI)
+#define RIDGELINE_STANDARD_LIBRARY \
+  "libstdc++ " RIDGELINE_TEXT(_GLIBCXX_RELEASE) ", ABI " RIDGELINE_TEXT(_GLIBCXX_USE_CXX11_ABI)
 #elif defined(_LIBCPP_VERSION)
 #define RIDGELINE_STANDARD_LIBRARY "libc++ " RIDGELINE_TEXT(_LIBCPP_VERSION)
 #else
 #define RIDGELINE_STANDARD_LIBRARY "another"
 #endif
 
-#define RIDGELINE_FINGERPRINT                                                                                     \
+#define RIDGELINE_FINGERPRINT \
   "Ridgeline's interface: " RIDGELINE_INTERFACE "\n"                                                              \
   "Kokkos: " RIDGELINE_TEXT(KOKKOS_VERSION) "\n"                                                                  \
   "back ends:" RIDGELINE_HAS_SERIAL RIDGELINE_HAS_OPENMP RIDGELINE_HAS_THREADS RIDGELINE_HAS_CUDA RIDGELINE_HAS_HIP \

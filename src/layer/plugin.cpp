@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -95,7 +97,8 @@ Plugin plugin_of(const fs::path& file, const std::string& note) {
   for (const auto& [part, own] : parts_of(RIDGELINE_FINGERPRINT)) {
     const std::string value = value_of(parts, part);
     if (value != own)
-      differences.push_back(fmt::format("{} ({}, this program's is {})", part, value.empty() ? "none" : excerpt(value), own));
+      differences.push_back(
+          fmt::format("{} ({}, this program's is {})", part, value.empty() ? "none" : excerpt(value), own));
   }
   if (!differences.empty())
     throw mistake(file, "was built for another program: it differs in " + phrase(differences, "and") +
@@ -138,7 +141,8 @@ std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registr
     try {
       entries.push_back(entry_of(registration));
     } catch (const std::exception& error) {
-      throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ": " + excerpt(error.what(), 200) + ".");
+      throw mistake(plugin.file,
+                    "cannot declare the options of " + excerpt(title) + ": " + excerpt(error.what(), 200) + ".");
     } catch (...) {
       throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ".");
     }
@@ -149,20 +153,42 @@ std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registr
       return other.kind == registration.kind && other.name == registration.name;
     };
     if (taken != nullptr)
-      throw mistake(plugin.file, "has a layer " + excerpt(title) + ", and there is one already (" + taken->origin + ").");
+      throw mistake(plugin.file,
+                    "has a layer " + excerpt(title) + ", and there is one already (" + taken->origin + ").");
     if (std::any_of(entries.begin(), entries.end() - 1, same))
       throw mistake(plugin.file, "registers the layer " + excerpt(title) + " twice.");
   }
   return entries;
 }
 
-void load(const Plugin& found) {
-  Registry::instance();  // what was announced until now is not the plugin's
-  // Never unloaded: its layers' code may be called until the program ends.
-  if (dlopen(found.file.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    Registry::take_announced();
-    throw mistake(found.file, loader_complaint(found.file));
+std::string being_loaded;
+
+/// What a plugin's own static objects throw cannot be caught: one sentence, and the end.
+[[noreturn]] void end_loading() {
+  std::string what = "something that is no std::exception";
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
   }
+  std::fprintf(stderr, "ridgeline: the plugin %s threw while it was loaded: %s.\n", being_loaded.c_str(),
+               excerpt(what, 200).c_str());
+  std::_Exit(static_cast<int>(Exit::mistake));
+}
+
+/// Never unloaded: the code of its layers may be called until the program ends.
+void open_library(const fs::path& file) {
+  Registry::instance();  // what was announced until now is not the plugin's
+  being_loaded = file.string();
+  const std::terminate_handler former = std::set_terminate(end_loading);
+  const void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::set_terminate(former);
+  if (library == nullptr) throw mistake(file, loader_complaint(file));
+}
+
+void load(const Plugin& found) {
+  open_library(found.file);
   Plugin plugin = found;
   std::vector<LayerEntry> entries = declared(plugin, Registry::take_announced());
   if (entries.empty()) throw mistake(plugin.file, "registers no layer.");
@@ -177,7 +203,7 @@ bool is_loaded(const fs::path& file) {
   return std::any_of(plugins().begin(), plugins().end(), [&](const Plugin& plugin) { return plugin.file == file; });
 }
 
-fs::path canonical(const fs::path& file) {
+fs::path found_at(const fs::path& file) {
   std::error_code error;
   fs::path path = fs::canonical(file, error);
   if (error) throw mistake(file, "cannot be found: " + error.message() + ".");
@@ -210,7 +236,7 @@ std::vector<fs::path> plugins_in(const fs::path& folder, const std::function<voi
 }  // namespace
 
 Plugin read_plugin(const fs::path& file) {
-  const fs::path path = canonical(file);
+  const fs::path path = found_at(file);
   const std::optional<std::string> note = note_text(path, read_text(path));
   if (!note) throw mistake(path, "is a library, but no plugin of Ridgeline: it was not built by ridgeline_add_plugin.");
   return plugin_of(path, *note);
@@ -220,7 +246,7 @@ void load_plugins(const std::vector<fs::path>& places, const std::function<void(
   for (const fs::path& place : places) {
     std::error_code ignored;
     const bool is_folder = fs::is_directory(place, ignored);
-    for (const fs::path& file : is_folder ? plugins_in(canonical(place), note) : std::vector{canonical(place)})
+    for (const fs::path& file : is_folder ? plugins_in(found_at(place), note) : std::vector{found_at(place)})
       if (!is_loaded(file)) load(read_plugin(file));
   }
 }

@@ -25,7 +25,8 @@ Plugin read_plugin(const std::filesystem::path& file);
 ///
 /// Throws Error(Exit::mistake) as read_plugin, and where symbols are missing, it registers nothing, a layer's name is
 /// taken, or its options cannot be declared. Then none of its layers is registered.
-void load_plugins(const std::vector<std::filesystem::path>& places, const std::function<void(const std::string&)>& note);
+void load_plugins(const std::vector<std::filesystem::path>& places,
+                  const std::function<void(const std::string&)>& note);
 
 /// The places that the variable RIDGELINE_PLUGIN_PATH names, separated by colons.
 std::vector<std::filesystem::path> plugin_path();

@@ -25,10 +25,10 @@ struct PluginNote {
 #define RIDGELINE_PLUGIN_TEXT(name, version) "plugin: " name "\nversion: " version "\n" RIDGELINE_FINGERPRINT
 
 /// For a plugin's name and version, as text. In the file's memory image, so that no tool strips it.
-#define RIDGELINE_PLUGIN(name, version)                                                       \
-  extern "C" {                                                                                \
-  __attribute__((section(".note.ridgeline"), used, aligned(4))) extern const                  \
-      ::ridgeline::PluginNote<sizeof(RIDGELINE_PLUGIN_TEXT(name, version))>                   \
-          ridgeline_plugin_note = {10, sizeof(RIDGELINE_PLUGIN_TEXT(name, version)), 1, "Ridgeline", \
-                                   RIDGELINE_PLUGIN_TEXT(name, version)};                     \
+#define RIDGELINE_PLUGIN(name, version)                                                                          \
+  extern "C" {                                                                                                   \
+  __attribute__((section(".note.ridgeline"), used,                                                               \
+                 aligned(4))) extern const ::ridgeline::PluginNote<sizeof(RIDGELINE_PLUGIN_TEXT(name, version))> \
+      ridgeline_plugin_note = {10, sizeof(RIDGELINE_PLUGIN_TEXT(name, version)), 1, "Ridgeline",                 \
+                               RIDGELINE_PLUGIN_TEXT(name, version)};                                            \
   }

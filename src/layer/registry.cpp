@@ -21,8 +21,6 @@ template class Layer<double>;
 
 namespace {
 
-constexpr const char* built_in = "built in";
-
 /// Calls what a plugin wrote: whatever it throws names the layer and the plugin.
 template <class Call>
 void guarded(const std::string& title, const char* failing, Exit status, const Call& call) {

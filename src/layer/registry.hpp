@@ -18,8 +18,9 @@ struct LayerEntry {
   std::string name;
   std::string summary;  ///< one line
   OptionSet options;
-  std::string origin = "built in";  ///< or the plugin's file
-  std::string version;              ///< the plugin's, or Ridgeline's
+  static constexpr const char* built_in = "built in";
+  std::string origin = built_in;  ///< or the plugin's file
+  std::string version;            ///< the plugin's, or Ridgeline's
 
   std::function<std::unique_ptr<Layer<float>>(Setup<float>&)> make_float;
   std::function<std::unique_ptr<Layer<double>>(Setup<double>&)> make_double;
