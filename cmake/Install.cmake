@@ -78,10 +78,6 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/version.hpp ${PROJECT_BINARY_DIR}/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline)
 install(DIRECTORY inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/ridgeline FILES_MATCHING PATTERN *.ini)
 
-# Flags that make kernels fast, for plugins: those of Ridgeline's own that are no warnings.
-get_target_property(kernel_flags ridgeline_options INTERFACE_COMPILE_OPTIONS)
-list(FILTER kernel_flags EXCLUDE REGEX "^-W")
-
 # The package as it is installed, and one for those who build against this build folder.
 install(EXPORT RidgelineTargets NAMESPACE Ridgeline:: DESTINATION ${package_dir})
 configure_package_config_file(

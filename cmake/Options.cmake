@@ -107,3 +107,7 @@ endif()
 if(CMAKE_BUILD_TYPE STREQUAL Debug)
   target_compile_definitions(ridgeline_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
+
+# Flags that make kernels fast, for plugins: those of Ridgeline's own that are no warnings.
+get_target_property(kernel_flags ridgeline_options INTERFACE_COMPILE_OPTIONS)
+list(FILTER kernel_flags EXCLUDE REGEX "^-W")

@@ -66,13 +66,15 @@ std::optional<std::string> note_text(const fs::path& file, const std::string& by
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) throw mistake(file, "is not a library.");
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN)
     throw mistake(file, "is not a shared library for this kind of machine.");
+  std::optional<std::string> text;
   for (unsigned i = 0; i < header->e_phnum; ++i) {
     const auto segment = at<Elf64_Phdr>(bytes, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
-    if (!segment) throw mistake(file, "is cut short.");
-    if (segment->p_type != PT_NOTE) continue;
-    if (const auto text = text_among(bytes, segment->p_offset, segment->p_filesz)) return text;
+    // The loader maps what the file should hold: where it ends before, a look at it ends the program.
+    if (!segment || segment->p_filesz > bytes.size() || segment->p_offset > bytes.size() - segment->p_filesz)
+      throw mistake(file, "is cut short.");
+    if (segment->p_type == PT_NOTE && !text) text = text_among(bytes, segment->p_offset, segment->p_filesz);
   }
-  return std::nullopt;
+  return text;
 }
 
 /// "part: value" lines as pairs.

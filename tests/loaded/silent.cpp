@@ -1,0 +1,4 @@
+// Registers nothing.
+namespace {
+[[maybe_unused]] const int nothing = 0;
+}
