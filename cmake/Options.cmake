@@ -8,6 +8,7 @@ option(RIDGELINE_NATIVE "Compile for this machine's CPU; turn off to run on othe
 option(RIDGELINE_WERROR "Treat warnings as errors" OFF)
 option(RIDGELINE_CCACHE "Compile through ccache when it is installed" ON)
 option(RIDGELINE_TESTS "Build the tests (when GoogleTest is found)" ON)
+option(RIDGELINE_PLUGINS "Build the plugins under plugins/ along with the tests" ON)
 option(RIDGELINE_BENCHMARKS "Build the micro-benchmarks (when Google Benchmark is found)" ON)
 set(RIDGELINE_SANITIZE "" CACHE STRING "Watch memory and undefined behaviour (address), data races (thread), or nothing")
 set_property(CACHE RIDGELINE_SANITIZE PROPERTY STRINGS "" address thread)

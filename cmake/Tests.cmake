@@ -1,6 +1,6 @@
-# tests/unit, tests/layers and tests/program become one GoogleTest program each; tests/reference_check is a program of
-# its own. A new file in one of them is found by itself. Labels: unit, layers, program, reference; one_thread marks the
-# second pass of unit and layers. tests/bootstrap tests the set-up's own functions, under label bootstrap; tests/install
+# tests/unit, tests/layers, tests/plugins and tests/program become one GoogleTest program each; tests/reference_check is
+# a program of its own. A new file in one of them is found by itself. Labels: unit, layers, plugins, program, reference;
+# one_thread marks the second pass of unit, layers and plugins. tests/bootstrap tests the set-up's own functions, under label bootstrap; tests/install
 # what is installed, under label install.
 
 include(GoogleTest)
@@ -80,6 +80,22 @@ ridgeline_test_program(program_tests program)
 include(TestPlugins)
 if(TARGET program_tests)
   add_dependencies(program_tests ridgeline_program ${ridgeline_test_plugins})
+endif()
+
+# plugins/NAME becomes build/NAME/plugins/NAME.so, which tests/plugins loads: the source and the function that a user has,
+# without the project of its own around them.
+if(RIDGELINE_PLUGINS)
+  include(RidgelinePlugin)
+  set(RIDGELINE_KERNEL_FLAGS ${kernel_flags})
+  ridgeline_test_program(plugin_tests plugins)
+  target_compile_definitions(plugin_tests PRIVATE RIDGELINE_PLUGIN_FOLDER="${PROJECT_BINARY_DIR}/plugins")
+  file(GLOB plugin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/plugins/*/*.cpp)
+  foreach(source ${plugin_sources})
+    get_filename_component(name ${source} NAME_WE)
+    ridgeline_add_plugin(${name} SOURCES ${source})
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins)
+    add_dependencies(plugin_tests ${name})
+  endforeach()
 endif()
 
 file(GLOB_RECURSE reference_check_sources CONFIGURE_DEPENDS tests/reference_check/*.cpp)
