@@ -222,7 +222,7 @@ class SliceAttention {
 
   void reserve(const Shape& shape, Arena& arena) {
     matrices_ = shape.batch * heads_;
-    const int rows = matrices_ * slices_;
+    const std::size_t rows = static_cast<std::size_t>(matrices_) * slices_;
     for (Matrix<Scalar>& projected : projected_) projected = arena.kept<Scalar>(rows, width_);
     affinity_ = arena.kept<Scalar>(rows, slices_);
     for (Matrix<Scalar>& gradient : projected_gradient_) gradient = arena.passing<Scalar>(rows, width_);
@@ -312,7 +312,8 @@ class PhysicsAttention final : public Layer<Scalar> {
 
   void reserve(const Shape& shape, Arena& arena) override {
     shape_ = shape;
-    const int rows = shape.rows(), columns = heads_ * slices_, slice_rows = shape.batch * columns;
+    const int rows = shape.rows(), columns = heads_ * slices_;
+    const std::size_t slice_rows = static_cast<std::size_t>(shape.batch) * columns;
     for (Matrix<Scalar>* kept : {&assigned_, &contents_, &joined_}) *kept = arena.kept<Scalar>(rows, width_);
     weights_ = arena.kept<Scalar>(rows, columns);
     inverse_sums_ = arena.kept<Scalar>(slice_rows);
