@@ -33,7 +33,7 @@ struct Flag {
 // Values that are more than text are read after Boost has taken the command line apart.
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> table = {
-      {"output", "DIR", "o", "the folder for what is written (of a run without it: runs/ and the deck's name)",
+      {"output", "DIR", "o", "where to write (of a run without it: runs/ and the deck's name, or runs/comparison)",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
       {"overwrite", "", "", "replace what an earlier run left in that folder",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
@@ -59,8 +59,8 @@ const std::vector<Flag>& flags() {
 
 struct Command {
   const char* name;
-  const char* argument;  // "DECK", or "[KIND]" when it may be left out
-  std::string CommandLine::*field;
+  const char* argument;             // "DECK", "[KIND]" when it may be left out, "DECK..." when there may be several
+  std::string CommandLine::*field;  // of one argument; of several, they are CommandLine::decks
   const char* summary;
   std::vector<const char*> required;  // names of flags that must be given
   std::vector<const char*> optional;
@@ -70,14 +70,15 @@ struct Command {
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run",
-       "DECK",
-       &CommandLine::deck,
-       "train the deck's model, evaluate it, and write a report",
+       "DECK...",
+       nullptr,
+       "train each deck's model, evaluate it, write a report; several are compared",
        {},
        {"output", "overwrite", "resume", "time-limit", "set", "plugin", "threads", "quiet", "log-level"},
        {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini --resume --time-limit 23:55:00",
         "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
-        "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2"}},
+        "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2",
+        "ridgeline run inputs/sine.ini inputs/sine_best.ini -o both --resume"}},
       {"eval",
        "DECK",
        &CommandLine::deck,
@@ -109,10 +110,10 @@ const std::vector<Command>& commands() {
       {"report",
        "DIR",
        &CommandLine::directory,
-       "draw the report of a run again",
+       "draw the report of a run, or of a comparison, again",
        {},
        {},
-       {"ridgeline report runs/sine"}},
+       {"ridgeline report runs/sine", "ridgeline report runs/comparison"}},
   };
   return table;
 }
@@ -138,9 +139,12 @@ std::vector<const char*> flags_of(const Command& command) {
 
 bool is_optional(const Command& command) { return command.argument[0] == '['; }
 
-// The argument's name without the brackets that say that it may be left out.
+bool takes_several(const Command& command) { return command.field == nullptr; }
+
+// The argument's name without the brackets that say that it may be left out, or the dots that there may be several.
 std::string argument_name(const Command& command) {
   const std::string name = command.argument;
+  if (takes_several(command)) return name.substr(0, name.find('.'));
   return is_optional(command) ? name.substr(1, name.size() - 2) : name;
 }
 
@@ -236,15 +240,18 @@ void read_argument(const Command& command, const po::variables_map& values, Comm
   std::vector<std::string> words;
   if (values.count("argument") > 0) words = values["argument"].as<std::vector<std::string>>();
   if (words.empty() && !is_optional(command)) {
-    throw mistake(std::string(command.name) + " needs a " + command.argument + form);
+    throw mistake(std::string(command.name) + " needs a " + argument_name(command) + form);
   }
-  if (words.size() > 1) {
+  if (words.size() > 1 && !takes_several(command)) {
     throw mistake(std::string(command.name) + " takes one " + argument_name(command) + ", and " + excerpt(words[1]) +
                   " is one more" + form);
   }
-  if (words.empty()) return;
-  if (words[0].empty()) throw mistake("the " + argument_name(command) + " of " + command.name + " is empty" + form);
-  line.*command.field = words[0];
+  for (const std::string& word : words)
+    if (word.empty()) throw mistake("the " + argument_name(command) + " of " + command.name + " is empty" + form);
+  if (takes_several(command))
+    line.decks = words;
+  else if (!words.empty())
+    line.*command.field = words[0];
 }
 
 void read_threads(const std::string& text, CommandLine& line) {

@@ -18,10 +18,11 @@ struct CommandLine {
   std::string command;               ///< "run", "eval", …; empty when only help or the version was asked for
   bool help = false;                 ///< print help_text(command), do nothing else
   bool version = false;              ///< print the version, do nothing else
-  std::string deck;                  ///< run, eval, check: the deck's path
+  std::vector<std::string> decks;    ///< run: the decks' paths, one at least
+  std::string deck;                  ///< eval, check: the deck's path
   std::string directory;             ///< report: the run directory
   std::string subject;               ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections
-  std::string output;                ///< -o: the run directory; empty: chosen from the deck's name
+  std::string output;                ///< -o: the folder for what is written; empty: not given
   std::string checkpoint;            ///< --checkpoint
   std::vector<Override> overrides;   ///< --set, in order
   std::vector<std::string> plugins;  ///< --plugin, in order

@@ -1,5 +1,6 @@
 #include "core/region.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -52,6 +53,19 @@ void list(const Node& node, const std::string& prefix, std::vector<RegionTime>& 
   }
 }
 
+/// Of the regions below a node, only those that are open stay, as if they were opened now.
+void forget_below(Node& node) {
+  auto& children = node.children;
+  const auto is_closed = [](const auto& child) { return !is_open(*child); };
+  children.erase(std::remove_if(children.begin(), children.end(), is_closed), children.end());
+  for (const auto& child : children) {
+    child->seconds = 0;
+    child->calls = 0;
+    child->opened = wall_time();
+    forget_below(*child);
+  }
+}
+
 }  // namespace
 
 double program_began() { return loaded_at; }
@@ -76,5 +90,7 @@ std::vector<RegionTime> region_times() {
   list(root, "", times);
   return times;
 }
+
+void forget_regions() { forget_below(root); }
 
 }  // namespace ridgeline

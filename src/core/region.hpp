@@ -28,6 +28,9 @@ class Region {
 /// has come.
 std::vector<RegionTime> region_times();
 
+/// Forgets what was visited so far: from here on region_times tells of what comes. A region that is open begins anew.
+void forget_regions();
+
 /// Seconds of the monotonic clock.
 double wall_time();
 

@@ -8,6 +8,7 @@
 #include "driver/commands.hpp"
 #include "driver/plugins.hpp"
 #include "driver/session.hpp"
+#include "report/comparison.hpp"
 #include "report/report.hpp"
 
 namespace ridgeline {
@@ -125,6 +126,12 @@ Exit describe_command(const CommandLine& line) {
 }
 
 Exit report_command(const CommandLine& line) {
+  if (holds_comparison(line.directory)) {
+    const Comparison drawn = draw_comparison(line.directory);
+    if (!drawn.report.without_pictures.empty()) fmt::print("{}\n", drawn.report.without_pictures);
+    fmt::print("comparison: {}\n", drawn.report.html.string());
+    return Exit::done;
+  }
   const Report drawn = draw_report(line.directory);
   if (!drawn.without_pictures.empty()) fmt::print("{}\n", printable(drawn.without_pictures));
   fmt::print("report: {}\n", printable(drawn.html.string()));

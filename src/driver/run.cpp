@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
+#include "config/text.hpp"
 #include "core/region.hpp"
 #include "core/stop.hpp"
 #include "driver/commands.hpp"
+#include "driver/compare.hpp"
 #include "driver/console.hpp"
 #include "driver/continuation.hpp"
 #include "driver/facts.hpp"
@@ -109,9 +112,10 @@ void train(const Experiment& experiment, Session<Scalar>& session, Training<Scal
   session.evaluate(Session<Scalar>::As::trained);
 }
 
-/// A run from its deck to its results.
+/// A run from its deck to its results, which began at a moment of wall_time().
 template <class Scalar>
-void train_and_write(const Experiment& experiment, const CommandLine& line, RunDirectory& directory, Console& console) {
+void train_and_write(const Experiment& experiment, const CommandLine& line, RunDirectory& directory, Console& console,
+                     double began) {
   const Region region("run");
   Session<Scalar> session(experiment);  // what does not fit in memory fails before anything is written
   directory.prepare();
@@ -119,7 +123,7 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   std::optional<Checkpoint<Scalar>> checkpoint;
   if (line.resume) checkpoint = resume(experiment, directory, session, console);
   write_atomically(directory.deck(), experiment.resolved);
-  Training<Scalar> training(experiment, directory, session, console, line.time_limit);
+  Training<Scalar> training(experiment, directory, session, console, line.time_limit, began);
   try {
     train(experiment, session, training, std::move(checkpoint), console);
   } catch (const Error& error) {
@@ -161,8 +165,8 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
 }
 
 /// The deck's experiment, with its plugins.
-Experiment experiment_of(const CommandLine& line, Console& console) {
-  const Deck deck = Deck::read(line.deck);
+Experiment experiment_of(const CommandLine& line, const std::string& path, Console& console) {
+  const Deck deck = Deck::read(path);
   load_plugins_of(line, &deck, [&](const std::string& text) { console.log(text); });
   return read_experiment(deck, line.overrides);
 }
@@ -170,7 +174,7 @@ Experiment experiment_of(const CommandLine& line, Console& console) {
 /// The same, to evaluate a checkpoint: where the deck's layers are unknown, the checkpoint may say which plugins had them.
 Experiment experiment_for(const CommandLine& line, Console& console) {
   try {
-    return experiment_of(line, console);
+    return experiment_of(line, line.deck, console);
   } catch (const Error& error) {
     const std::string missing = error.status() == Exit::mistake ? missing_plugins(line.checkpoint) : "";
     if (missing.empty()) throw;
@@ -180,25 +184,107 @@ Experiment experiment_for(const CommandLine& line, Console& console) {
   }
 }
 
+/// A run to come: its deck, read and checked, its folder, and what is said of it.
+struct Run {
+  Run(const CommandLine& line, const std::string& deck, const std::string& folder)
+      : console(line.quiet, line.log_level),
+        experiment(experiment_of(line, deck, console)),
+        directory(folder, experiment.name, earlier(line)) {}
+
+  Console console;
+  Experiment experiment;
+  RunDirectory directory;
+};
+
+/// From the deck to the report. `began`: the moment of wall_time() from which on its time counts.
+void perform(Run& run, const CommandLine& line, double began) {
+  forget_regions();
+  try {
+    if (run.experiment.single_precision)
+      train_and_write<float>(run.experiment, line, run.directory, run.console, began);
+    else
+      train_and_write<double>(run.experiment, line, run.directory, run.console, began);
+    report(run.directory, run.console);
+  } catch (const Error& error) {
+    run.console.log(error.status() == Exit::stopped ? error.what() : std::string("failed: ") + error.what(),
+                    LogLevel::warn);
+    throw;
+  }
+}
+
+/// Throws Error(Exit::mistake), with the deck's name, where its model cannot be made or needs too much memory.
+template <class Scalar>
+void check_model(const Experiment& experiment) {
+  try {
+    Model<Scalar> model(experiment.model);
+    check_memory(memory_need(experiment, model));
+  } catch (const Error& error) {
+    throw Error(error.status(), experiment.deck + ": " + error.what());
+  }
+}
+
+/// Whatever can be known to be wrong with one of several runs, before the first is trained and with all folders as they
+/// were; then their folders.
+void prepare(std::deque<Run>& runs) {
+  for (const Run& run : runs)
+    if (run.experiment.single_precision)
+      check_model<float>(run.experiment);
+    else
+      check_model<double>(run.experiment);
+  for (Run& run : runs) run.directory.prepare();
+}
+
+/// Performs the runs one after another; what is done already is not done again. Returns the decks of those that are done
+/// at the end: a numerical failure of one does not keep the others from theirs.
+std::vector<std::string> perform_all(std::deque<Run>& runs, const CommandLine& line, Console& console) {
+  std::vector<std::string> done;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string& deck = runs[i].experiment.deck;
+    const bool is_old = line.resume && is_done(runs[i].directory, runs[i].experiment.resolved);
+    console.line(fmt::format("{}deck {} of {}: {}{}", i > 0 ? "\n" : "", i + 1, runs.size(), deck,
+                             is_old ? ", trained already" : ""));
+    try {
+      if (!is_old) perform(runs[i], line, wall_time());
+      done.push_back(deck);
+    } catch (const Error& error) {
+      if (error.status() != Exit::numerical) throw;
+      runs[i].console.warn(fmt::format("the run of {} failed: {}", deck, error.what()));
+    }
+  }
+  return done;
+}
+
+/// Several decks, one after another, and their comparison.
+Exit run_several(const CommandLine& line) {
+  const ComparisonDirectory directory(line.output, line.decks, earlier(line));
+  std::deque<Run> runs;
+  for (const std::string& deck : line.decks) runs.emplace_back(line, deck, directory.folder_of(deck));
+  const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
+  prepare(runs);
+  directory.prepare();
+  Console console(line.quiet);
+  const std::vector<std::string> done = perform_all(runs, line, console);
+  std::vector<std::string> failed;
+  for (const std::string& deck : line.decks)
+    if (std::find(done.begin(), done.end(), deck) == done.end()) failed.push_back(deck);
+  if (!done.empty()) {
+    console.line("");
+    directory.compare(done, console);
+  }
+  if (failed.empty()) return Exit::done;
+  throw Error(Exit::numerical, fmt::format("{} of {} runs failed numerically: {}; {}.", failed.size(), runs.size(),
+                                           phrase(failed, "and"),
+                                           done.empty() ? "there is nothing to compare" : "the others are compared"));
+}
+
 }  // namespace
 
 Exit run_command(const CommandLine& line) {
   stop_on_signals();
-  Console console(line.quiet, line.log_level);
-  const Experiment experiment = experiment_of(line, console);
+  if (line.decks.size() > 1) return run_several(line);
+  Run run(line, line.decks.front(), line.output);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
-  RunDirectory directory(line.output, experiment.name, earlier(line));
-  try {
-    if (experiment.single_precision)
-      train_and_write<float>(experiment, line, directory, console);
-    else
-      train_and_write<double>(experiment, line, directory, console);
-    report(directory, console);
-  } catch (const Error& error) {
-    console.log(error.status() == Exit::stopped ? error.what() : std::string("failed: ") + error.what(),
-                LogLevel::warn);
-    throw;
-  }
+  perform(run, line, program_began());
   return Exit::done;
 }
 

@@ -73,6 +73,7 @@ bool RunDirectory::holds_a_run() const {
 }
 
 void RunDirectory::prepare() {
+  if (lock_.use_count() > 0) return;
   make_directory(path_);
   lock_ = lock_folder(path_);
   refuse_a_run();  // one may have begun since

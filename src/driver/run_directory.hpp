@@ -20,7 +20,7 @@ class RunDirectory {
   RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier);
 
   /// Makes the folder and locks it for as long as this object or a copy lives; with Earlier::overwrite removes the files
-  /// of the run that was there. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has
+  /// of the run that was there. Once that is done, nothing more. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has
   /// begun in it.
   void prepare();
 

@@ -11,13 +11,14 @@ namespace ridgeline {
 
 template <class Scalar>
 Training<Scalar>::Training(const Experiment& experiment, const RunDirectory& directory, Session<Scalar>& session,
-                           Console& console, const std::optional<double>& time_limit)
+                           Console& console, const std::optional<double>& time_limit, double began)
     : experiment_(experiment),
       directory_(directory),
       session_(session),
       trainer_(session.trainer()),
       console_(console),
-      time_limit_(time_limit) {
+      time_limit_(time_limit),
+      began_(began) {
   state_.seed = experiment.seed;
   state_.single_precision = experiment.single_precision;
   state_.deck = experiment.resolved;
@@ -207,7 +208,7 @@ std::string Training<Scalar>::epoch_text(const HistoryRow& row) const {
 
 template <class Scalar>
 double Training<Scalar>::seconds() const {
-  return seconds_before_ + wall_time() - program_began();
+  return seconds_before_ + wall_time() - began_;
 }
 
 /// The limit, less what one more step, a checkpoint and the program's end may take.

@@ -15,9 +15,9 @@ template <class Scalar>
 class Training {
  public:
   /// Whatever is given outlives it. `time_limit`, in seconds since the program's start: check_stop asks to stop early
-  /// enough to save before it is over.
+  /// enough to save before it is over. `began`: the moment of wall_time() from which on the run's time counts.
   Training(const Experiment& experiment, const RunDirectory& directory, Session<Scalar>& session, Console& console,
-           const std::optional<double>& time_limit);
+           const std::optional<double>& time_limit, double began);
 
   /// From the initial parameters, with a first checkpoint of them.
   void begin();
@@ -59,6 +59,7 @@ class Training {
   Trainer<Scalar>& trainer_;
   Console& console_;
   std::optional<double> time_limit_;
+  double began_;
 
   TrainingState state_;
   double seconds_before_ = 0;        // of earlier parts of the run

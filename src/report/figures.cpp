@@ -14,6 +14,7 @@
 #include "io/files.hpp"
 #include "report/curve.hpp"
 #include "report/gnuplot.hpp"
+#include "report/plot_style.hpp"
 
 namespace ridgeline::report {
 
@@ -23,87 +24,6 @@ constexpr const char* font = "Helvetica";
 constexpr int font_size = 14;
 constexpr std::size_t most_panels = 6;
 constexpr std::size_t most_curve_points = 800;
-constexpr std::size_t longest_label = 34;
-
-// Okabe and Ito's palette, which colour-blind readers tell apart.
-constexpr const char* black = "#000000";
-constexpr const char* orange = "#E69F00";
-constexpr const char* sky_blue = "#56B4E9";
-constexpr const char* green = "#009E73";
-constexpr const char* blue = "#0072B2";
-constexpr const char* vermillion = "#D55E00";
-constexpr const char* purple = "#CC79A7";
-constexpr const char* grey = "#7F7F7F";
-constexpr std::array<const char*, 6> set_colours{blue, vermillion, green, orange, purple, sky_blue};
-
-/// What every picture has in common.
-std::string common_style() {
-  return fmt::format(
-      "reset\n"
-      "set encoding utf8\n"
-      "set border 3 linecolor rgb '#404040' linewidth 1\n"
-      "set tics nomirror out scale 0.6 textcolor rgb '{0}'\n"
-      "set grid back linetype 1 linecolor rgb '#E4E4E4' linewidth 0.8\n"
-      "set xtics offset 0,0.35\n"
-      "set xlabel offset 0,0.6\n"
-      "set samples 2\n"
-      "if (GPVAL_VERSION >= 5.4) set minussign\n",
-      black);
-}
-
-/// The label shortened to what fits: its middle dropped, for names often differ at either end.
-std::string fitting(const std::string& label) {
-  if (find_invalid_utf8(label) != std::string_view::npos) {
-    return excerpt(label, longest_label);
-  }
-  std::vector<std::size_t> begins;  // of every character
-  for (std::size_t place = 0; place < label.size(); ++place) {
-    if ((static_cast<unsigned char>(label[place]) & 0xC0U) != 0x80U) {
-      begins.push_back(place);
-    }
-  }
-  if (begins.size() <= longest_label) {
-    return label;
-  }
-  const std::size_t front = longest_label / 2;
-  const std::size_t back = longest_label - front - 1;
-  return label.substr(0, begins[front]) + "…" + label.substr(begins[begins.size() - back]);
-}
-
-/// The text with a typographic minus in place of a hyphen.
-std::string minus_sign(const std::string& number) {
-  return number.substr(0, 1) == "-" ? "−" + number.substr(1) : number;
-}
-
-/// Tics of a logarithmic axis. gnuplot's own label whole decades only, and a short axis may hold none.
-std::string logarithmic_tics(const char* axis, double low, double high) {
-  const int first = static_cast<int>(std::floor(std::log10(low)));
-  const int last = static_cast<int>(std::ceil(std::log10(high)));
-  const double decades = std::log10(high / low);
-  const int stride = std::max(1, static_cast<int>(std::ceil(decades / 9)));
-  const std::vector<int> steps = decades < 0.5   ? std::vector<int>{10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90}
-                                 : decades < 2.2 ? std::vector<int>{10, 20, 50}
-                                                 : std::vector<int>{10};
-  std::string tics;
-  for (int decade = first; decade <= last; ++decade) {
-    if (decade % stride != 0) {
-      continue;
-    }
-    for (const int step : steps) {
-      const double value = step / 10.0 * std::pow(10.0, decade);
-      if (value < low * 0.999 || value > high * 1.001) {
-        continue;
-      }
-      const bool is_plain = std::abs(decade) <= 3 && decades < 6;
-      const std::string label = is_plain ? fmt::format("{:g}", value)
-                                : step == 10
-                                    ? fmt::format("10^{{{}}}", minus_sign(std::to_string(decade)))
-                                    : fmt::format("{:g}×10^{{{}}}", step / 10.0, minus_sign(std::to_string(decade)));
-      tics += fmt::format("{}'{}' {:.10g}", tics.empty() ? "" : ", ", label, value);
-    }
-  }
-  return fmt::format("set logscale {0}\nset {0}range [{1:.10g}:{2:.10g}]\nset {0}tics ({3})\n", axis, low, high, tics);
-}
 
 /// Tics of a linear axis, at most `most`, with a power of ten apart where numbers would be long: "×10⁻¹⁰" then stands at
 /// the axis' end (`label_place`).
@@ -139,8 +59,6 @@ struct Line {
   std::vector<Point> points;
   std::string style;
 };
-
-bool can_be_logarithmic(double value) { return std::isfinite(value) && value > 0; }
 
 std::vector<Line> loss_lines(const History& history) {
   std::vector<Line> lines;

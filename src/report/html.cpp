@@ -129,6 +129,7 @@ thead th.over { text-align: center; font-weight: 600; }
 tbody tr:last-child td { border-bottom: 1.5px solid #333; }
 tbody tr:nth-child(even) td { background: #f6f6f6; }
 td.before { color: #666; }
+th.name { white-space: normal; overflow-wrap: anywhere; min-width: 6rem; }
 td.bar { width: 34%; min-width: 9rem; text-align: left; }
 .bar span { display: block; height: .75rem; background: #0072B2; min-width: 1px;
   -webkit-print-color-adjust: exact; print-color-adjust: exact; }
@@ -138,7 +139,21 @@ pre { background: #f6f6f6; border: 1px solid #ddd; border-radius: 4px; padding: 
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; } h2 { break-after: avoid; } }
 )";
 
-/// As an image rather than inline: every SVG of gnuplot uses the same ids.
+}  // namespace
+
+std::string page_head(const std::string& title, const std::string& subtitle) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{0} – Ridgeline</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
+      "<p class=\"subtitle\">{2}</p>\n",
+      escaped(title), style_sheet, escaped(subtitle));
+}
+
+std::string notice_html(const std::string& notice) {
+  return notice.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", escaped(notice));
+}
+
 std::string figure_html(const Picture& picture) {
   if (picture.svg.empty()) {
     return "";
@@ -148,7 +163,6 @@ std::string figure_html(const Picture& picture) {
       escaped(picture.caption), base64(picture.svg));
 }
 
-/// The facts that every run has, in the order in which people ask for them, then the others.
 std::string facts_html(const Facts& facts) {
   constexpr std::array<const char*, 10> first{"task",    "model", "parameters", "precision", "backend",
                                               "threads", "host",  "date",       "duration",  "version"};
@@ -171,6 +185,8 @@ std::string facts_html(const Facts& facts) {
   }
   return html.empty() ? "" : "<dl>\n" + html + "</dl>\n";
 }
+
+namespace {
 
 /// One figure of merit a set: the relative error where it is known.
 std::string cards_html(const std::vector<SetSection>& sets) {
@@ -255,15 +271,7 @@ std::string set_html(const SetSection& set) {
 }  // namespace
 
 std::string page_html(const Page& page) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{0} – Ridgeline</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
-      "<p class=\"subtitle\">Report of a Ridgeline run</p>\n",
-      escaped(page.title), style_sheet);
-  if (!page.notice.empty()) {
-    html += fmt::format("<p class=\"notice\">{}</p>\n", escaped(page.notice));
-  }
+  std::string html = page_head(page.title, "Report of a Ridgeline run") + notice_html(page.notice);
   html += cards_html(page.sets) + facts_html(page.facts);
   if (!page.loss.svg.empty()) {
     html += "<h2>Training</h2>\n" + figure_html(page.loss);

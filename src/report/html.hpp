@@ -52,4 +52,17 @@ struct Page {
 
 std::string page_html(const Page& page);
 
+/// What every page begins with, up to its heading and the line below it. `title` and `subtitle` are plain text.
+std::string page_head(const std::string& title, const std::string& subtitle);
+
+/// A box above everything; empty for an empty text.
+std::string notice_html(const std::string& notice);
+
+/// The picture and its caption, as an image rather than inline: every SVG of gnuplot uses the same ids. Empty where
+/// there is none.
+std::string figure_html(const Picture& picture);
+
+/// The facts that every run has, in the order in which people ask for them, then the others; no title.
+std::string facts_html(const Facts& facts);
+
 }  // namespace ridgeline::report

@@ -1,6 +1,5 @@
 #include "report/report.hpp"
 
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,13 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
-#include "core/stop.hpp"
 #include "io/files.hpp"
 #include "io/history.hpp"
 #include "io/results.hpp"
 #include "report/figures.hpp"
-#include "report/gnuplot.hpp"
 #include "report/html.hpp"
+#include "report/painter.hpp"
 #include "report/time_summary.hpp"
 #include "report/time_tree.hpp"
 
@@ -26,58 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t functions_shown = 6;
 
-/// Draws pictures as long as gnuplot is there and does what it is told; after that says why not.
-class Painter {
- public:
-  Painter(fs::path folder, Report& report) : folder_(std::move(folder)), report_(report) {
-    gnuplot_ = report::find_program("gnuplot");
-    if (!gnuplot_) {
-      report_.without_pictures =
-          "pictures need gnuplot, which is not on PATH: install it and run `ridgeline report` on this folder";
-      return;
-    }
-    try {
-      const report::TemporaryFolder probe;
-    } catch (const Error& error) {
-      report_.without_pictures = fmt::format("pictures need a temporary folder (TMPDIR): {}", error.what());
-      report_.without_pictures.pop_back();  // the full stop
-      gnuplot_.reset();
-      return;
-    }
-    make_directory(folder_);
-  }
-
-  /// The picture as SVG, empty where there is none.
-  std::string draw(const report::Figure& figure) {
-    if (!gnuplot_ || figure.script.empty()) {
-      return "";
-    }
-    report::Drawn drawn = report::draw(figure, *gnuplot_, folder_);
-    check_stop();  // an interrupt from the keyboard ends gnuplot as well
-    if (!drawn.complaint.empty()) {
-      report_.without_pictures =
-          fmt::format("{} could not draw {}: {}", gnuplot_->string(), figure.name, drawn.complaint);
-      return "";
-    }
-    report_.figures.insert(report_.figures.end(), drawn.written.begin(), drawn.written.end());
-    return std::move(drawn.svg);
-  }
-
- private:
-  fs::path folder_;
-  Report& report_;
-  std::optional<fs::path> gnuplot_;
-};
-
-/// A name for a run in this folder, also where it is given as "." or with a slash at its end.
-std::string name_of(const fs::path& run_directory) {
-  std::error_code error;
-  const fs::path full = fs::weakly_canonical(run_directory, error);
-  const std::string name = (error ? run_directory : full).filename().string();
-  return name.empty() ? "run" : name;
-}
-
-void add_history(const fs::path& path, Painter& painter, report::Page& page) {
+void add_history(const fs::path& path, report::Painter& painter, report::Page& page) {
   const History history = History::read(path);
   page.loss = {painter.draw(report::loss_figure(history)),
                "Mean squared error against the epoch: the mean training loss of each epoch, and every set where it was "
@@ -85,7 +32,7 @@ void add_history(const fs::path& path, Painter& painter, report::Page& page) {
 }
 
 report::SetSection set_section(const hdf5::File& file, const std::string& name, const std::string& figure_name,
-                               Painter& painter) {
+                               report::Painter& painter) {
   report::SetSection section;
   section.name = name;
   section.inputs = file.shape(name + "/inputs");
@@ -103,7 +50,7 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
   return section;
 }
 
-void add_results(const fs::path& path, Painter& painter, report::Page& page) {
+void add_results(const fs::path& path, report::Painter& painter, report::Page& page) {
   const hdf5::File file = hdf5::File::open(path);
   const std::vector<std::string> names = read_set_names(file);
   page.facts = read_facts(file);
@@ -182,7 +129,7 @@ Report draw_report(const fs::path& run_directory) {
   }
   Report report;
   report::Page page;
-  Painter painter(run_directory / "figures", report);
+  report::Painter painter(run_directory / "figures", report);
   if (has_history) {
     add_history(history, painter, page);
   }
@@ -192,7 +139,7 @@ Report draw_report(const fs::path& run_directory) {
   if (is_there(deck)) {
     page.deck = read_text(deck);
   }
-  page.title = page.facts.count("title") > 0 ? page.facts.at("title") : name_of(run_directory);
+  page.title = page.facts.count("title") > 0 ? page.facts.at("title") : report::title_of(run_directory);
   page.notice = report.without_pictures.empty() ? "" : "No pictures: " + report.without_pictures + ".";
   report.html = run_directory / "report.html";
   write_atomically(report.html, report::page_html(page));

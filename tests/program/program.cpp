@@ -166,8 +166,10 @@ Ended run_program(const Arguments& arguments, const Surroundings& surroundings) 
   const bool in_time = streams.read_all(texts, Clock::now() + std::chrono::seconds(surroundings.seconds), interrupts);
   if (!in_time) ::kill(-child, SIGKILL);
   int state = 0;
-  ::waitpid(child, &state, 0);
+  rusage usage = {};
+  ::wait4(child, &state, 0, &usage);
   Ended ended;
+  ended.most_memory = 1024.0 * static_cast<double>(usage.ru_maxrss);
   ended.out = texts[0];
   ended.err = texts[1];
   ended.seconds = std::chrono::duration<double>(Clock::now() - interrupts.last()).count();

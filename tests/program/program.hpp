@@ -47,6 +47,7 @@ struct Ended {
   double seconds = 0;  ///< from the last interrupt, or the start, to the end
   std::string out;
   std::string err;
+  double most_memory = 0;  ///< bytes of main memory that it held at once
 };
 
 /// Runs the program to its end. A crash or a hang fails the test.

@@ -23,7 +23,8 @@ std::string sentence(const Arguments& arguments) {
 TEST(CommandLine, Run) {
   const CommandLine plain = parse_command_line({"run", "a.ini"});
   EXPECT_EQ(plain.command, "run");
-  EXPECT_EQ(plain.deck, "a.ini");
+  EXPECT_EQ(plain.decks, Arguments{"a.ini"});
+  EXPECT_EQ(plain.deck, "");
   EXPECT_EQ(plain.output, "");
   EXPECT_TRUE(plain.overrides.empty());
   EXPECT_FALSE(plain.threads.has_value());
@@ -31,7 +32,7 @@ TEST(CommandLine, Run) {
 
   const CommandLine full = parse_command_line({"run", "-o", "out", "--set", "model.width=4", "a.ini", "--overwrite",
                                                "--threads", "2", "--set=eval.x.x=-3 15 0.1", "--quiet"});
-  EXPECT_EQ(full.deck, "a.ini");
+  EXPECT_EQ(full.decks, Arguments{"a.ini"});
   EXPECT_EQ(full.output, "out");
   EXPECT_TRUE(full.overwrite);
   EXPECT_TRUE(full.quiet);
@@ -48,9 +49,15 @@ TEST(CommandLine, WritesOptionsInEveryForm) {
        {Arguments{"run", "a.ini", "-oout"}, Arguments{"run", "a.ini", "--output", "out"},
         Arguments{"run", "a.ini", "--output=out"}, Arguments{"run", "-o", "out", "--", "a.ini"}}) {
     EXPECT_EQ(parse_command_line(arguments).output, "out");
-    EXPECT_EQ(parse_command_line(arguments).deck, "a.ini");
+    EXPECT_EQ(parse_command_line(arguments).decks, Arguments{"a.ini"});
   }
-  EXPECT_EQ(parse_command_line({"run", "--", "--odd.ini"}).deck, "--odd.ini");
+  EXPECT_EQ(parse_command_line({"run", "--", "--odd.ini"}).decks, Arguments{"--odd.ini"});
+}
+
+TEST(CommandLine, RunTakesSeveralDecksInTheirOrder) {
+  EXPECT_EQ(parse_command_line({"run", "b.ini", "-o", "out", "a.ini", "--resume", "c.ini"}).decks,
+            (Arguments{"b.ini", "a.ini", "c.ini"}));
+  EXPECT_EQ(parse_command_line({"run", "a.ini", "--", "--b.ini"}).decks, (Arguments{"a.ini", "--b.ini"}));
 }
 
 TEST(CommandLine, OtherCommands) {
@@ -104,7 +111,7 @@ TEST(CommandLine, HelpFitsATerminal) {
 TEST(CommandLine, LeavesKokkosItsOwn) {
   const CommandLine line = parse_command_line({"--kokkos-threads=2", "run", "--kokkos-x", "a.ini", "--kokkos-y=1"});
   EXPECT_EQ(line.kokkos, (Arguments{"--kokkos-threads=2", "--kokkos-x", "--kokkos-y=1"}));
-  EXPECT_EQ(line.deck, "a.ini");
+  EXPECT_EQ(line.decks, Arguments{"a.ini"});
   EXPECT_TRUE(parse_command_line({"run", "--", "--kokkos-a.ini"}).kokkos.empty());
 }
 
@@ -122,10 +129,11 @@ TEST(CommandLineMistakes, Commands) {
 }
 
 TEST(CommandLineMistakes, Arguments) {
-  EXPECT_EQ(sentence({"run"}), "run needs a DECK; write ridgeline run DECK [options].");
-  EXPECT_EQ(sentence({"run", ""}), "the DECK of run is empty; write ridgeline run DECK [options].");
-  EXPECT_EQ(sentence({"run", "a.ini", "b.ini"}),
-            "run takes one DECK, and b.ini is one more; write ridgeline run DECK [options].");
+  EXPECT_EQ(sentence({"run"}), "run needs a DECK; write ridgeline run DECK... [options].");
+  EXPECT_EQ(sentence({"run", ""}), "the DECK of run is empty; write ridgeline run DECK... [options].");
+  EXPECT_EQ(sentence({"run", "a.ini", ""}), "the DECK of run is empty; write ridgeline run DECK... [options].");
+  EXPECT_EQ(sentence({"check", "a.ini", "b.ini"}),
+            "check takes one DECK, and b.ini is one more; write ridgeline check DECK [options].");
   EXPECT_EQ(sentence({"layers", "a", "b"}), "layers takes one KIND, and b is one more; write ridgeline layers [KIND].");
   EXPECT_EQ(sentence({"eval", "a.ini"}),
             "eval needs --checkpoint; write ridgeline eval DECK --checkpoint FILE [options].");

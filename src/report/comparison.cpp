@@ -1,0 +1,231 @@
+#include "report/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/deck.hpp"
+#include "config/text.hpp"
+#include "core/error.hpp"
+#include "io/files.hpp"
+#include "report/painter.hpp"
+
+namespace ridgeline {
+
+namespace fs = std::filesystem;
+
+namespace report {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::array<std::pair<const char*, double Metrics::*>, 4> set_columns{
+    {{"mse", &Metrics::mse},
+     {"mse_hidden", &Metrics::mse_hidden},
+     {"mse_shown", &Metrics::mse_shown},
+     {"relative_l2", &Metrics::relative_l2}}};
+
+}  // namespace
+
+std::int64_t ComparedRun::steps() const { return history.rows.empty() ? 0 : history.rows.back().step; }
+
+double ComparedRun::seconds() const {
+  double sum = 0;
+  for (const HistoryRow& row : history.rows) sum += row.seconds;
+  return sum;
+}
+
+double ComparedRun::steps_per_second() const {
+  return seconds() > 0 ? static_cast<double>(steps()) / seconds() : not_a_number;
+}
+
+double ComparedRun::loss() const { return history.rows.empty() ? not_a_number : history.rows.back().loss; }
+
+const SetMetrics* ComparedRun::find_set(const std::string& set) const {
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const SetMetrics& own) { return own.set == set; });
+  return found == sets.end() ? nullptr : &*found;
+}
+
+ComparedRun read_compared_run(const fs::path& folder) {
+  ComparedRun run;
+  run.name = folder.filename().string();
+  run.deck = read_text(folder / "deck.ini");
+  run.history = History::read(folder / "history.csv");
+  const hdf5::File file = hdf5::File::open(folder / "results.h5");
+  run.facts = read_facts(file);
+  for (const std::string& name : read_set_names(file)) {
+    const ResultSet<double> set = read_result_set<double>(file, name, {});
+    run.sets.push_back({name, set.untrained, set.trained});
+  }
+  return run;
+}
+
+std::vector<std::string> sets_of(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> names;
+  for (const ComparedRun& run : runs)
+    for (const SetMetrics& set : run.sets)
+      if (std::find(names.begin(), names.end(), set.set) == names.end()) names.push_back(set.set);
+  return names;
+}
+
+namespace {
+
+/// As RFC 4180 has it.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted + "\"";
+}
+
+/// Every bit of the number; "nan" has no sign.
+std::string csv_number(double number) { return std::isnan(number) ? "nan" : fmt::format("{}", number); }
+
+std::string fact(const ComparedRun& run, const std::string& name) {
+  const auto found = run.facts.find(name);
+  return found == run.facts.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::string comparison_csv(const std::vector<ComparedRun>& runs) {
+  const std::vector<std::string> sets = sets_of(runs);
+  std::string csv = "deck,parameters,steps,seconds,steps_per_second,loss";
+  for (const std::string& set : sets)
+    for (const auto& [name, member] : set_columns) csv += "," + csv_field(set + "_" + name);
+  csv += "\n";
+  for (const ComparedRun& run : runs) {
+    csv += fmt::format("{},{},{},{},{},{}", csv_field(run.name), csv_field(fact(run, "parameters")), run.steps(),
+                       csv_number(run.seconds()), csv_number(run.steps_per_second()), csv_number(run.loss()));
+    for (const std::string& name : sets) {
+      const SetMetrics* set = run.find_set(name);
+      for (const auto& [column, member] : set_columns) csv += "," + (set ? csv_number(set->trained.*member) : "");
+    }
+    csv += "\n";
+  }
+  return csv;
+}
+
+namespace {
+
+/// The fields of one line, which ends at `place` afterwards. A quoted field may hold line breaks.
+std::vector<std::string> csv_record(const std::string& csv, std::size_t& place) {
+  std::vector<std::string> fields(1);
+  bool is_quoted = false;
+  for (; place < csv.size(); ++place) {
+    const char letter = csv[place];
+    if (is_quoted && letter == '"' && place + 1 < csv.size() && csv[place + 1] == '"') {
+      fields.back() += csv[++place];
+    } else if (letter == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && letter == ',') {
+      fields.emplace_back();
+    } else if (!is_quoted && letter == '\n') {
+      ++place;
+      return fields;
+    } else {
+      fields.back() += letter;
+    }
+  }
+  return fields;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in_comparison(const std::string& csv, const fs::path& path) {
+  std::size_t place = 0;
+  const std::size_t columns = csv_record(csv, place).size();
+  std::vector<std::string> names;
+  while (place < csv.size()) {
+    const std::vector<std::string> fields = csv_record(csv, place);
+    if (fields.size() != columns || fields.front().empty())
+      throw Error(Exit::file, fmt::format("{} is no comparison: a row has {} fields, and its header has {}.",
+                                          path.string(), fields.size(), columns));
+    names.push_back(fields.front());
+  }
+  if (csv.rfind("deck,", 0) != 0 || names.empty())
+    throw Error(Exit::file, path.string() + " is no comparison: it has no column `deck` with a name in it.");
+  return names;
+}
+
+std::string comparison_table(const std::vector<ComparedRun>& runs) {
+  const std::vector<std::string> sets = sets_of(runs);
+  std::size_t width = 4;
+  for (const ComparedRun& run : runs) width = std::max(width, character_count(run.name));
+  const auto padded = [&](const std::string& name) { return name + std::string(width - character_count(name), ' '); };
+  std::string text = padded("deck") + fmt::format("  {:>10}  {:>9}  {:>9}", "parameters", "seconds", "steps/s");
+  const auto set_width = [](const std::string& set) { return std::max<std::size_t>(11, character_count(set) + 4); };
+  for (const std::string& set : sets)
+    text += std::string(2 + set_width(set) - character_count(set) - 4, ' ') + set + " mse";
+  for (const ComparedRun& run : runs) {
+    text += fmt::format("\n{}  {:>10}  {:>9.4g}  {:>9.4g}", padded(run.name), fact(run, "parameters"), run.seconds(),
+                        run.steps_per_second());
+    for (const std::string& name : sets) {
+      const SetMetrics* set = run.find_set(name);
+      text += fmt::format("  {:>{}}", set ? fmt::format("{:.5g}", set->trained.mse) : "-", set_width(name));
+    }
+  }
+  return text;
+}
+
+std::vector<DeckDifference> deck_differences(const std::vector<ComparedRun>& runs) {
+  std::vector<DeckDifference> keys;  // all there are, sections of later decks after those of earlier ones
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto place = keys.begin();  // behind the key before, so that a key of one deck alone stands where it belongs
+    for (const Deck::Section& section : Deck::parse(runs[i].deck, runs[i].name + "/deck.ini").sections)
+      for (const Deck::Entry& entry : section.entries) {
+        auto key = std::find_if(keys.begin(), keys.end(), [&](const DeckDifference& other) {
+          return other.section == section.name && other.key == entry.key;
+        });
+        if (key == keys.end())
+          key = keys.insert(place, {section.name, entry.key, std::vector<std::optional<std::string>>(runs.size())});
+        key->values[i] = entry.value;
+        place = key + 1;
+      }
+  }
+  keys.erase(std::remove_if(keys.begin(), keys.end(),
+                            [](const DeckDifference& key) {
+                              return std::all_of(key.values.begin(), key.values.end(),
+                                                 [&](const auto& value) { return value == key.values.front(); });
+                            }),
+             keys.end());
+  return keys;
+}
+
+}  // namespace report
+
+bool holds_comparison(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "comparison.csv", ignored);
+}
+
+Comparison draw_comparison(const fs::path& folder, const std::vector<std::string>& names) {
+  std::vector<report::ComparedRun> runs;
+  for (const std::string& name : names) runs.push_back(report::read_compared_run(folder / name));
+  Comparison comparison;
+  comparison.table = report::comparison_table(runs);
+  write_atomically(folder / "comparison.csv", report::comparison_csv(runs));
+  Report& drawn = comparison.report;
+  report::Painter painter(folder / "figures", drawn);
+  const report::Picture picture{
+      painter.draw(report::comparison_figure(runs)),
+      "Left: the mean training loss of each epoch. Right: the mean squared error over all points of every set after "
+      "training; further left is better."};
+  const std::string notice = drawn.without_pictures.empty() ? "" : "No pictures: " + drawn.without_pictures + ".";
+  drawn.html = folder / "comparison.html";
+  write_atomically(drawn.html, report::comparison_html(report::title_of(folder), runs, picture, notice));
+  return comparison;
+}
+
+Comparison draw_comparison(const fs::path& folder) {
+  const fs::path csv = folder / "comparison.csv";
+  return draw_comparison(folder, report::names_in_comparison(read_text(csv), csv));
+}
+
+}  // namespace ridgeline
