@@ -146,6 +146,18 @@ TEST(Compare, ReportSaysWhichRunIsGone) {
   expect_contains(expect_sentence(place.run({"report", "out"}), 4), "out/wide/results.h5");
 }
 
+TEST(Compare, DecksMayShareAPlugin) {
+  const Decks place;
+  const std::string plugin = (fs::path(RIDGELINE_BINARY_DIR) / "loaded/loaded_softsign.so").string();
+  const std::string deck = "[run]\nplugins = " + plugin + "\n";
+  place.put("one.ini", deck + deck_with({{"hidden = 16", "hidden = 16\nactivation = softsign"}}));
+  place.put("two.ini", deck + deck_with({{"hidden = 16", "hidden = 24\nactivation = softsign"}}));
+  expect_success(place.run({"run", "one.ini", "tiny.ini", "two.ini", "-o", "out"}));
+  for (const std::string name : {"one", "two"})
+    expect_contains(content_of(place / "out" / name / "deck.ini"), "plugins = " + plugin + "\n");
+  EXPECT_EQ(content_of(place / "out/tiny/deck.ini").find("softsign"), std::string::npos);
+}
+
 TEST(Compare, ARunsTimesAreItsOwn) {
   const Decks place;
   place.put("long.ini", deck_with({{"epochs = 2", "epochs = 400"}}));
