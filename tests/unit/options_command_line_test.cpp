@@ -134,7 +134,8 @@ TEST(CommandLineMistakes, Arguments) {
   EXPECT_EQ(sentence({"run", "a.ini", ""}), "the DECK of run is empty; write ridgeline run DECK... [options].");
   EXPECT_EQ(sentence({"check", "a.ini", "b.ini"}),
             "check takes one DECK, and b.ini is one more; write ridgeline check DECK [options].");
-  EXPECT_EQ(sentence({"layers", "a", "b"}), "layers takes one KIND, and b is one more; write ridgeline layers [KIND].");
+  EXPECT_EQ(sentence({"layers", "a", "b"}),
+            "layers takes one KIND, and b is one more; write ridgeline layers [KIND] [options].");
   EXPECT_EQ(sentence({"eval", "a.ini"}),
             "eval needs --checkpoint; write ridgeline eval DECK --checkpoint FILE [options].");
 }
