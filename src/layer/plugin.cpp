@@ -42,6 +42,8 @@ std::optional<Structure> at(const std::string& bytes, std::uint64_t offset) {
 
 std::uint64_t rounded_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
+constexpr char owner_name[] = "Ridgeline";  // with its zero
+
 /// The text of Ridgeline's note among the notes of a segment.
 std::optional<std::string> text_among(const std::string& bytes, std::uint64_t begin, std::uint64_t size) {
   const std::uint64_t end = size > bytes.size() || begin > bytes.size() - size ? 0 : begin + size;
@@ -51,7 +53,7 @@ std::optional<std::string> text_among(const std::string& bytes, std::uint64_t be
     const std::uint64_t owner = offset + sizeof *note, text = owner + rounded_up(note->n_namesz);
     const std::uint64_t next = text + rounded_up(note->n_descsz);
     if (next > end) return std::nullopt;
-    if (bytes.compare(owner, note->n_namesz, std::string("Ridgeline", 10)) == 0 && note->n_type == 1) {
+    if (bytes.compare(owner, note->n_namesz, owner_name, sizeof owner_name) == 0 && note->n_type == 1) {
       const std::string found = bytes.substr(text, note->n_descsz);
       return found.substr(0, found.find('\0'));
     }

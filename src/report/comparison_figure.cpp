@@ -76,7 +76,8 @@ Legend legend_of(const std::vector<std::string>& labels, int height_below) {
   double x = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i % count == 0) x = (width - sum(widths)) / 2 + 10;
-    const double y = 1 - (18 + legend_row * static_cast<double>(i / count)) / height;
+    const std::size_t row = i / count;
+    const double y = 1 - (18 + legend_row * static_cast<double>(row)) / height;
     const RunStyle style = style_of(i);
     // The name is a label of its own: beside a point, gnuplot's SVG sets text too high.
     legend.script += fmt::format(

@@ -72,12 +72,12 @@ std::string metrics_table(const std::vector<ComparedRun>& runs) {
   std::string html = "<div class=\"wide\"><table>\n<thead>\n<tr><th></th>";
   std::string below = "<tr><th>deck</th>";
   for (const std::string& set : sets) {
-    html += fmt::format("<th class=\"over\" colspan=\"2\">{}</th>", escaped(set));
+    html += fmt::format(R"(<th class="over" colspan="2">{}</th>)", escaped(set));
     below += "<th>MSE</th><th>rel. L<sub>2</sub></th>";
   }
   html += "</tr>\n" + below + "</tr>\n</thead>\n<tbody>\n";
   for (const ComparedRun& run : runs) {
-    html += fmt::format("<tr><td class=\"name\" style=\"min-width:8rem\">{}</td>", escaped(run.name));
+    html += fmt::format(R"(<tr><td class="name" style="min-width:8rem">{}</td>)", escaped(run.name));
     for (const std::string& name : sets)
       for (const auto member : shown_metrics) {
         const SetMetrics* set = run.find_set(name);
