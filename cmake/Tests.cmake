@@ -1,7 +1,7 @@
 # tests/unit, tests/layers, tests/plugins and tests/program become one GoogleTest program each; tests/reference_check is
 # a program of its own. A new file in one of them is found by itself. Labels: unit, layers, plugins, program, reference;
-# one_thread marks the second pass of unit, layers and plugins. tests/bootstrap tests the set-up's own functions, under label bootstrap; tests/install
-# what is installed, under label install.
+# one_thread marks the second pass of unit, layers and plugins. tests/bootstrap tests the set-up's own functions, under
+# label bootstrap; tests/install what is installed, under label install.
 
 include(GoogleTest)
 
@@ -52,11 +52,13 @@ function(ridgeline_environment variable threads)
   if(ridgeline_backend STREQUAL Threads)
     list(APPEND environment KOKKOS_NUM_THREADS=${threads})
   endif()
-  set(${variable} "${environment};${sanitizer_environment}" PARENT_SCOPE)
+  list(APPEND environment ${sanitizer_environment})
+  set(${variable} "${environment}" PARENT_SCOPE)
 endfunction()
 
 # ridgeline_discover(NAME LABEL THREADS): registers each test of the program once, to run with that many threads.
-# PROCESSORS keeps `ctest -j` from running more threads at once than it was told.
+# PROCESSORS keeps `ctest -j` from running more threads at once than it was told. Properties that are lists do not survive
+# gtest_discover_tests: they are set by a file that CTest reads after the tests' own.
 function(ridgeline_discover name label threads)
   ridgeline_environment(environment ${threads})
   set(labels ${label})
@@ -65,13 +67,20 @@ function(ridgeline_discover name label threads)
     list(APPEND labels one_thread)
     set(suffix "/threads:1")
   endif()
+  set(tests ${name}_on_${threads})
   gtest_discover_tests(
     ${name}
     TEST_SUFFIX "${suffix}"
+    TEST_LIST ${tests}
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT ${test_seconds} PROCESSORS ${threads} ENVIRONMENT "${environment}")
+    PROPERTIES TIMEOUT ${test_seconds} PROCESSORS ${threads})
+  file(WRITE ${PROJECT_BINARY_DIR}/${tests}.cmake "
+    foreach(test IN LISTS ${tests})
+      set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" ENVIRONMENT \"${environment}\")
+    endforeach()")
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_BINARY_DIR}/${tests}.cmake)
 endfunction()
 
 ridgeline_test_program(unit_tests unit)
