@@ -6,23 +6,9 @@ namespace {
 using namespace ridgeline;
 
 template <class Scalar>
-class First final : public Layer<Scalar> {
+class First final : public loaded::HandingLayer<Scalar> {
  public:
-  static void declare(OptionSet&) {}
-  explicit First(Setup<Scalar>& setup)
-      : inner_(setup.registry.get("ffn", "second_of_two").template make<Scalar>(setup)) {}
-
-  void reserve(const Shape& shape, Arena& arena) override { inner_->reserve(shape, arena); }
-  void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
-    inner_->forward(x, residual, y);
-  }
-  void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) override {
-    inner_->backward(x, dy, dx);
-  }
-  Operations operations(const Shape& shape) const override { return inner_->operations(shape); }
-
- private:
-  std::unique_ptr<Layer<Scalar>> inner_;
+  explicit First(Setup<Scalar>& setup) : loaded::HandingLayer<Scalar>(setup, "second_of_two") {}
 };
 
 template <class Scalar>
