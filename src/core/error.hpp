@@ -26,4 +26,10 @@ class Error : public std::runtime_error {
   Exit status_;
 };
 
+/// An error's sentence as the part of a longer one: without its full stop.
+inline std::string clause(std::string sentence) {
+  if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
+  return sentence;
+}
+
 }  // namespace ridgeline

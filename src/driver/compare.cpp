@@ -65,10 +65,8 @@ void ComparisonDirectory::compare(const std::vector<std::string>& decks, Console
     console.line("comparison: " + drawn.report.html.string());
   } catch (const Error& error) {
     if (error.status() != Exit::stopped) throw;
-    std::string sentence = error.what();
-    sentence.pop_back();
     throw Error(Exit::stopped, fmt::format("{} while the comparison was drawn; `ridgeline report {}` draws it.",
-                                           sentence, path_.string()));
+                                           clause(error.what()), path_.string()));
   }
 }
 

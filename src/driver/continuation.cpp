@@ -137,8 +137,14 @@ Checkpoint<Scalar> read_own(const Experiment& experiment, const std::filesystem:
   return checkpoint;
 }
 
+/// Whether there is such a name, whatever it leads to: who opens it says what is wrong with it.
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
 void begin_anew(const Experiment& experiment, const RunDirectory& directory, Console& console) {
-  if (std::filesystem::exists(directory.deck())) {
+  if (is_there(directory.deck())) {
     const std::string origin = directory.deck().string();
     check_continuation(experiment, former_experiment(read_text(directory.deck()), origin), origin);
   }
@@ -153,7 +159,7 @@ template <class Scalar>
 std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, const RunDirectory& directory,
                                                   const Parameters<Scalar>& parameters, Console& console) {
   const std::filesystem::path last = directory.checkpoint(), previous = previous_checkpoint(last);
-  const bool has_last = std::filesystem::exists(last), has_previous = std::filesystem::exists(previous);
+  const bool has_last = is_there(last), has_previous = is_there(previous);
   if (!has_last && !has_previous) {
     begin_anew(experiment, directory, console);
     return std::nullopt;
@@ -163,8 +169,7 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
     return read_own(experiment, last, parameters, console);
   } catch (const Error& error) {
     if (error.status() != Exit::file || !has_previous) throw;
-    complaint = error.what();
-    if (complaint.back() == '.') complaint.pop_back();
+    complaint = clause(error.what());
   }
   Checkpoint<Scalar> checkpoint;
   try {
@@ -175,7 +180,9 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
   }
   console.warn(fmt::format("{}; the run goes on from {}.", complaint, previous.string()));
   // In the place of the other: the next checkpoint must not push it out.
-  std::filesystem::rename(previous, last);
+  std::error_code error;
+  std::filesystem::rename(previous, last, error);
+  if (error) throw Error(Exit::file, fmt::format("cannot write {}: {}.", last.string(), error.message()));
   return checkpoint;
 }
 

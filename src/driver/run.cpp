@@ -75,10 +75,8 @@ void report(const RunDirectory& directory, Console& console) {
     console.line("report: " + drawn.html.string());
   } catch (const Error& error) {
     if (error.status() != Exit::stopped) throw;
-    std::string sentence = error.what();
-    sentence.pop_back();
-    throw Error(Exit::stopped, fmt::format("{} while the report was drawn; `ridgeline report {}` draws it.", sentence,
-                                           directory.path().string()));
+    throw Error(Exit::stopped, fmt::format("{} while the report was drawn; `ridgeline report {}` draws it.",
+                                           clause(error.what()), directory.path().string()));
   }
 }
 
@@ -178,9 +176,7 @@ Experiment experiment_for(const CommandLine& line, Console& console) {
   } catch (const Error& error) {
     const std::string missing = error.status() == Exit::mistake ? missing_plugins(line.checkpoint) : "";
     if (missing.empty()) throw;
-    std::string sentence = error.what();
-    if (sentence.back() == '.') sentence.pop_back();
-    throw Error(Exit::mistake, sentence + "; " + missing + ".");
+    throw Error(Exit::mistake, clause(error.what()) + "; " + missing + ".");
   }
 }
 

@@ -154,17 +154,15 @@ void Training<Scalar>::save() {
 // --- what is said of it -------------------------------------------------------------------------------------------------
 
 template <class Scalar>
-Error Training<Scalar>::stopped(std::string sentence) const {
-  if (sentence.back() == '.') sentence.pop_back();
+Error Training<Scalar>::stopped(const std::string& sentence) const {
   return {Exit::stopped,
-          fmt::format("{} after {} of {} steps; {} holds the run, and --resume continues it.", sentence,
+          fmt::format("{} after {} of {} steps; {} holds the run, and --resume continues it.", clause(sentence),
                       place_text(saved_step_), experiment_.training.steps, directory_.checkpoint().string())};
 }
 
 template <class Scalar>
-Error Training<Scalar>::diverged(std::string sentence) const {
-  if (sentence.back() == '.') sentence.pop_back();
-  return {Exit::numerical, fmt::format("{}; {} holds the parameters after {}.", sentence,
+Error Training<Scalar>::diverged(const std::string& sentence) const {
+  return {Exit::numerical, fmt::format("{}; {} holds the parameters after {}.", clause(sentence),
                                        directory_.checkpoint().string(), place_text(saved_step_))};
 }
 

@@ -29,7 +29,7 @@ class Training {
   void run();
 
   /// What check_stop threw, and what was saved.
-  Error stopped(std::string sentence) const;
+  Error stopped(const std::string& sentence) const;
 
   const TrainingState& state() const { return state_; }
   /// That the run took, in all its parts.
@@ -44,7 +44,7 @@ class Training {
   bool saves(std::int64_t epoch) const;
   bool minutes_are_over() const;
   void save();
-  Error diverged(std::string sentence) const;
+  Error diverged(const std::string& sentence) const;
   std::string place_text(std::int64_t step) const;
   void limit_time();
   double seconds_a_step() const;

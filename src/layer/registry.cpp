@@ -99,14 +99,10 @@ std::unique_ptr<Layer<Scalar>> LayerEntry::make(Setup<Scalar>& setup) const {
 
 template <class Scalar>
 std::unique_ptr<Activation<Scalar>> LayerEntry::make_activation() const {
-  std::unique_ptr<Activation<Scalar>> made;
-  guarded(kind + "/" + name + " of the plugin " + origin, "cannot be made", Exit::mistake, [&] {
-    if constexpr (std::is_same_v<Scalar, float>)
-      made = make_activation_float();
-    else
-      made = make_activation_double();
-  });
-  return made;
+  if constexpr (std::is_same_v<Scalar, float>)
+    return make_activation_float();
+  else
+    return make_activation_double();
 }
 
 template std::unique_ptr<Layer<float>> LayerEntry::make(Setup<float>&) const;

@@ -520,14 +520,6 @@ std::string draw_in(const std::filesystem::path& work, const Figure& figure, con
   return "";
 }
 
-/// A sentence without its full stop, for the middle of another.
-std::string without_stop(std::string sentence) {
-  if (!sentence.empty() && sentence.back() == '.') {
-    sentence.pop_back();
-  }
-  return sentence;
-}
-
 }  // namespace
 
 Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {
@@ -537,7 +529,7 @@ Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std
     const TemporaryFolder work;
     drawn.complaint = draw_in(work.path(), figure, gnuplot, drawn.svg, png);
   } catch (const Error& error) {
-    drawn.complaint = without_stop(error.what());
+    drawn.complaint = clause(error.what());
   }
   if (!drawn.complaint.empty()) {
     return drawn;

@@ -22,8 +22,7 @@ Painter::Painter(std::filesystem::path folder, Report& report) : folder_(std::mo
   try {
     const TemporaryFolder probe;
   } catch (const Error& error) {
-    report_.without_pictures = fmt::format("pictures need a temporary folder (TMPDIR): {}", error.what());
-    report_.without_pictures.pop_back();  // the full stop
+    report_.without_pictures = "pictures need a temporary folder (TMPDIR): " + clause(error.what());
     gnuplot_.reset();
     return;
   }
