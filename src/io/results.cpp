@@ -179,7 +179,7 @@ std::vector<std::string> read_set_names(const hdf5::File& file) {
   if (format != newest_format) {
     fail(file, fmt::format("the results are of format {}, and this program reads format {}", format, newest_format));
   }
-  const std::vector<std::string> names = file.read_strings("set_names");
+  std::vector<std::string> names = file.read_strings("set_names");
   for (const std::string& name : names) {
     if (const std::string why = why_not_a_set_name(name); !why.empty()) {
       fail(file, why);
