@@ -144,5 +144,5 @@ if(NOT RIDGELINE_SANITIZE)
   endif()
   add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install/installed.sh ${PROJECT_BINARY_DIR}
                                 "${kokkos_to_hide}")
-  set_tests_properties(install PROPERTIES LABELS install TIMEOUT 120)
+  set_tests_properties(install PROPERTIES LABELS install TIMEOUT 600 PROCESSORS 2)
 endif()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build into a temporary folder, moves it, and uses it as someone else would who has neither the build nor the
-# Kokkos that it was linked to: runs the program from another folder, and builds a project with a layer of its own.
+# Kokkos that it was linked to: runs the program from another folder, builds a project with a layer of its own, and each
+# plugin of plugins/ as its author would.
 #
 # Usage: tests/install/installed.sh BUILD KOKKOS, the build's folder and its Kokkos' prefix; KOKKOS is empty where it is
 # not installed along. As root the user is `nobody`, and both folders are out of sight where the system lets them be.
@@ -62,11 +63,34 @@ short=(--set data.functions=4 --set train.epochs=1 --set model.width=8 --set mod
 elsewhere "$installed/bin/ridgeline" run "$deck" -o mine "${short[@]}" --quiet
 [[ -s $folder/home/mine/report.html ]] || fail "the installed program left no report"
 
-cp -r "$source/outside" "$folder/home/outside"
+# build NAME: the project in the folder NAME, into NAME/build.
+build() {
+  {
+    elsewhere cmake -S "$1" -B "$1/build" "-DCMAKE_PREFIX_PATH=$installed" -DCMAKE_BUILD_TYPE=Release &&
+      elsewhere cmake --build "$1/build"
+  } >"$folder/$1.log" 2>&1 || { cat "$folder/$1.log" >&2; fail "$1 could not be built"; }
+}
+
+cp -r "$source/outside" "$source"/../../plugins/* "$folder/home"
 [[ $EUID -ne 0 ]] || chown -R nobody "$folder/home"
-elsewhere cmake -S outside -B outside/build "-DCMAKE_PREFIX_PATH=$installed" >"$folder/configure.log" ||
-  { cat "$folder/configure.log" >&2; fail "the outside project could not be configured"; }
-elsewhere cmake --build outside/build >"$folder/build.log" 2>&1 ||
-  { cat "$folder/build.log" >&2; fail "the outside project could not be built"; }
+mapfile -t plugins < <(cd "$source/../../plugins" && ls)
+jobs=()
+for name in outside "${plugins[@]}"; do
+  build "$name" &
+  jobs+=($!)
+done
+for job in "${jobs[@]}"; do wait "$job"; done
+
 elsewhere outside/build/outside run "$deck" -o theirs "${short[@]}" --set model.ffn=straight --quiet
 grep -q 'ffn *= *straight' "$folder/home/theirs/deck.ini" || fail "the outside layer was not run"
+
+options=()
+for name in "${plugins[@]}"; do options+=(--plugin "$name/build/$name.so"); done
+elsewhere "$installed/bin/ridgeline" run "$deck" -o plugins "${short[@]}" --quiet "${options[@]}" \
+  --set model.ffn=swiglu --set model.encoder=fourier --set model.attention=physics
+elsewhere "$installed/bin/ridgeline" run "$deck" -o galerkin "${short[@]}" --quiet "${options[@]}" \
+  --set model.attention=galerkin
+for name in swiglu fourier physics; do
+  grep -q "= *$name\$" "$folder/home/plugins/deck.ini" || fail "$name was not run"
+done
+[[ -s $folder/home/galerkin/report.html ]] || fail "galerkin left no report"
