@@ -1,11 +1,10 @@
 // What a run takes from Kokkos: as much as `check` says, nothing more after the first step; and how kernels are named.
-#include <Kokkos_Core.hpp>
-
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "core/kokkos.hpp"
+#include "core/tools.hpp"
 #include "driver/experiment.hpp"
 #include "driver/session.hpp"
 #include "program.hpp"
@@ -13,61 +12,29 @@
 namespace ridgeline::program {
 namespace {
 
-namespace tools = Kokkos::Tools::Experimental;
-
-/// What Kokkos reported since the last reset.
-struct Log {
-  double bytes = 0, peak = 0;
-  int allocations = 0;
-  std::vector<std::string> kernels;
+/// What Kokkos does while it lives.
+class Listener final : ToolsListener {
+ public:
   struct Copy {
     std::string to, from;
     std::uint64_t bytes;
   };
+  double bytes = 0, peak = 0;
+  int allocations = 0;
+  std::vector<std::string> kernels;
   std::vector<Copy> copies;
-};
-Log now;
 
-void on_allocate(Kokkos::Profiling::SpaceHandle /*space*/, const char* /*label*/, const void* /*data*/,
-                 std::uint64_t size) {
-  now.bytes += static_cast<double>(size);
-  now.peak = std::max(now.peak, now.bytes);
-  ++now.allocations;
-}
-void on_deallocate(Kokkos::Profiling::SpaceHandle /*space*/, const char* /*label*/, const void* /*data*/,
-                   std::uint64_t size) {
-  now.bytes -= static_cast<double>(size);
-}
-void on_kernel(const char* name, std::uint32_t /*device*/, std::uint64_t* /*kernel*/) {
-  now.kernels.emplace_back(name);
-}
-void on_copy(Kokkos::Profiling::SpaceHandle /*to*/, const char* to, const void* /*destination*/,
-             Kokkos::Profiling::SpaceHandle /*from*/, const char* from, const void* /*source*/, std::uint64_t size) {
-  now.copies.push_back({to, from, size});
-}
-
-/// Listens to Kokkos while it lives.
-class Listener {
- public:
-  Listener() {
-    now = {};
-    tools::set_allocate_data_callback(on_allocate);
-    tools::set_deallocate_data_callback(on_deallocate);
-    tools::set_begin_parallel_for_callback(on_kernel);
-    tools::set_begin_parallel_reduce_callback(on_kernel);
-    tools::set_begin_parallel_scan_callback(on_kernel);
-    tools::set_begin_deep_copy_callback(on_copy);
+ private:
+  void begin_kernel(const char* name) override { kernels.emplace_back(name); }
+  void allocate(const char* /*name*/, std::uint64_t size) override {
+    bytes += static_cast<double>(size);
+    peak = std::max(peak, bytes);
+    ++allocations;
   }
-  ~Listener() {
-    tools::set_allocate_data_callback(nullptr);
-    tools::set_deallocate_data_callback(nullptr);
-    tools::set_begin_parallel_for_callback(nullptr);
-    tools::set_begin_parallel_reduce_callback(nullptr);
-    tools::set_begin_parallel_scan_callback(nullptr);
-    tools::set_begin_deep_copy_callback(nullptr);
+  void deallocate(const char* /*name*/, std::uint64_t size) override { bytes -= static_cast<double>(size); }
+  void begin_deep_copy(const char* to, const char* from, std::uint64_t size) override {
+    copies.push_back({to, from, size});
   }
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
 };
 
 Experiment experiment_with(const std::vector<std::string>& settings) {
@@ -97,7 +64,7 @@ void expect_need(const std::vector<std::string>& settings) {
     Session<Scalar> session(experiment);
     train(session);
   }
-  EXPECT_NEAR(now.peak, expected, 0.2 * expected) << ::testing::PrintToString(settings);
+  EXPECT_NEAR(listener.peak, expected, 0.2 * expected) << ::testing::PrintToString(settings);
 }
 
 TEST(Memory, CheckSaysWhatARunTakes) {
@@ -130,8 +97,8 @@ void expect_lean_steps(const std::vector<std::string>& settings) {
     const bool begins_epoch = step % 3 == 0;
     int allocations = 0;
     if constexpr (!host_reads_memory) allocations = 100;  // mirrors on the host, of the numbers that are read back
-    EXPECT_LE(now.allocations, allocations) << "step " << step;
-    for (const Log::Copy& copy : now.copies) {
+    EXPECT_LE(listener.allocations, allocations) << "step " << step;
+    for (const Listener::Copy& copy : listener.copies) {
       const bool is_order = begins_epoch && copy.bytes <= 10 * sizeof(int);
       EXPECT_TRUE(copy.bytes <= 64 || is_order) << copy.bytes << " bytes from " << copy.from << " to " << copy.to;
     }
@@ -153,8 +120,8 @@ TEST(Memory, EveryKernelHasANameThatIsInTheSource) {
     Session<float> session(experiment);
     train(session);
   }
-  EXPECT_GT(now.kernels.size(), 100U);
-  for (const std::string& kernel : now.kernels)
+  EXPECT_GT(listener.kernels.size(), 100U);
+  for (const std::string& kernel : listener.kernels)
     EXPECT_TRUE(kernel.rfind("ridgeline::", 0) == 0 || kernel.rfind("Kokkos", 0) == 0) << kernel;
 }
 
@@ -164,7 +131,7 @@ TEST(Memory, EvaluationTakesTheSameWhateverTheEpoch) {
   session.evaluate();
   const Listener listener;
   session.evaluate();
-  EXPECT_LE(now.bytes, 0);
+  EXPECT_LE(listener.bytes, 0);
 }
 
 }  // namespace
