@@ -10,8 +10,8 @@ namespace ridgeline {
 
 template <class Scalar>
 Model<Scalar>::Model(const ModelPlan& plan, const Registry& registry)
-    : registry_(registry), plan_(plan), signals_("ridgeline::signals", 1 + 2 * plan.attention.size()) {
-  slot_names_.resize(signals_.extent(0));
+    : registry_(registry), plan_(plan), status_(1 + 2 * plan.attention.size()) {
+  slot_names_.resize(status_.signal_count());
   encoder_ = make("encoder", plan.encoder, plan.inputs, plan.width, "encoder", 0);
   for (std::size_t i = 0; i < plan.attention.size(); ++i) {
     const std::string name = fmt::format("blocks.{}", i);
@@ -30,7 +30,7 @@ std::unique_ptr<Layer<Scalar>> Model<Scalar>::make(const std::string& kind, cons
                                                    int outputs, const std::string& name, std::size_t slot) {
   slot_names_[slot] = name;
   Setup<Scalar> setup{
-      inputs,   outputs, choice.options, ParameterScope<Scalar>(parameters_, name), Signal(signals_.data() + slot),
+      inputs,   outputs, choice.options, ParameterScope<Scalar>(parameters_, name), Signal(signals().data() + slot),
       registry_};
   return registry_.get(kind, choice.name).template make<Scalar>(setup);
 }
@@ -137,7 +137,7 @@ Operations Model<Scalar>::operations(const Shape& shape) const {
 
 template <class Scalar>
 void Model<Scalar>::clear_signals() {
-  Kokkos::deep_copy(signals_, Signal::silent);
+  Kokkos::deep_copy(signals(), Signal::silent);
 }
 
 template <class Scalar>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/status.hpp"
 #include "layer/registry.hpp"
 #include "math/linear.hpp"
 #include "model/block.hpp"
@@ -62,8 +63,11 @@ class Model {
   std::vector<LayerShare> layers(const Shape& shape) const;
   Operations operations(const Shape& shape) const;
 
-  /// One slot for every layer; all silent after `clear_signals`.
-  Kokkos::View<std::uint64_t*, Memory> signals() const { return signals_; }
+  /// What a step tells the host. The numbers are the trainer's; of the signals there is a slot for every layer, all
+  /// silent after `clear_signals`.
+  Status& status() { return status_; }
+  const Status& status() const { return status_; }
+  Kokkos::View<std::uint64_t*, Memory> signals() const { return status_.signals(); }
   void clear_signals();
   /// What a raised slot means: "blocks.1.attention: …".
   std::string explain(std::size_t slot, const Signal::Content& content) const;
@@ -77,7 +81,7 @@ class Model {
   const Registry& registry_;
   ModelPlan plan_;
   Parameters<Scalar> parameters_;
-  Kokkos::View<std::uint64_t*, Memory> signals_;
+  Status status_;
   std::vector<std::string> slot_names_;
   std::unique_ptr<Layer<Scalar>> encoder_;
   std::vector<std::unique_ptr<Block<Scalar>>> blocks_;

@@ -12,8 +12,9 @@ class Adam {
   static constexpr double beta2 = 0.999;
   static constexpr double epsilon = 1e-8;
 
-  /// For parameters and gradients of `length` entries; both moments start at zero.
-  explicit Adam(std::size_t length);
+  /// For parameters and gradients of `length` entries; both moments start at zero. The gradients' norm goes to `norm`.
+  Adam(std::size_t length, const Kokkos::View<double, Memory>& norm);
+  explicit Adam(std::size_t length) : Adam(length, Kokkos::View<double, Memory>("ridgeline::adam/norm")) {}
 
   /// One update of the parameters with bias correction for the given step, counted from 1. The gradients, first scaled
   /// so that their norm is at most `largest_norm` where that is above zero, are zero afterwards. A step whose gradient

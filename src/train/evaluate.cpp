@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/region.hpp"
@@ -38,9 +39,8 @@ Metrics metrics_of(const double* sums, int samples, double values, double shown_
 
 template <class Scalar>
 void check_signals(const Model<Scalar>& model, const std::function<std::string()>& when) {
-  const auto slots = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.signals());
-  for (std::size_t slot = 0; slot < slots.extent(0); ++slot)
-    if (const Signal::Content content = Signal::decode(host_pointer(slots)[slot]); content.raised)
+  for (std::size_t slot = 0; slot < model.status().signal_count(); ++slot)
+    if (const Signal::Content content = model.status().signal(slot); content.raised)
       throw Error(Exit::numerical, when() + ", " + model.explain(slot, content) + ".");
 }
 
@@ -48,11 +48,10 @@ template <class Scalar>
 Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows) : rows_(rows) {
   std::size_t predictions = 0, samples = 0;
   for (const DataSet<Scalar>* set : sets) {
-    predictions =
-        std::max(predictions, static_cast<std::size_t>(samples_at_once(*set)) * set->tokens() * set->targets());
+    predictions = std::max(predictions, static_cast<std::size_t>(set->samples()) * set->tokens() * set->targets());
     samples = std::max(samples, static_cast<std::size_t>(set->samples()));
   }
-  memory_ = Kokkos::View<Scalar*, Memory>("ridgeline::evaluation/predictions", predictions);
+  predictions_ = Kokkos::View<Scalar*, Memory>("ridgeline::evaluation/predictions", predictions);
   sums_ = ErrorSums("ridgeline::evaluation/errors", samples);
 }
 
@@ -64,17 +63,16 @@ std::vector<Shape> Evaluator<Scalar>::shapes(const DataSet<Scalar>& set) const {
 template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set,
                                     std::vector<Scalar>& predictions) {
-  const Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> all(
-      Kokkos::view_alloc("ridgeline::evaluation/all_predictions", Kokkos::WithoutInitializing), set.samples(),
-      set.tokens(), set.targets());
-  const Metrics metrics = run(model, set, all);
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all);
-  predictions.assign(host_pointer(host), host_pointer(host) + host.size());
+  const Metrics metrics = evaluate(model, set);
+  const std::size_t size = static_cast<std::size_t>(set.samples()) * set.tokens() * set.targets();
+  const auto host = Kokkos::create_mirror_view_and_copy(
+      Kokkos::HostSpace(), Kokkos::subview(predictions_, std::make_pair(std::size_t{0}, size)));
+  predictions.assign(host_pointer(host), host_pointer(host) + size);
   return metrics;
 }
 
 template <class Scalar>
-Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set, Tensor<Scalar> predictions) {
+Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) {
   const Region region("evaluation");
   model.clear_signals();
   const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets();
@@ -85,11 +83,12 @@ Metrics Evaluator<Scalar>::run(Model<Scalar>& model, const DataSet<Scalar>& set,
     const Tensor<const Scalar> inputs(row_pointer(set.inputs(), first), count, tokens, channels);
     const Tensor<const Scalar> truth(row_pointer(set.target_values(), first), count, tokens, targets);
     const Matrix<const std::uint8_t> shown(row_pointer(set.shown(), first), count, tokens);
-    const Tensor<Scalar> prediction(predictions.data() ? row_pointer(predictions, first) : memory_.data(), count,
+    const Tensor<Scalar> prediction(predictions_.data() + static_cast<std::size_t>(first) * tokens * targets, count,
                                     tokens, targets);
     model.forward(inputs, prediction);
     sum_errors<Scalar>(prediction, truth, shown, sums_, first);
   }
+  model.status().read();
   check_signals<Scalar>(model, [&] { return "evaluation of the set " + set.name(); });
   const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
   const auto shown = Kokkos::create_mirror_view_and_copy(

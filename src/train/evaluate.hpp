@@ -13,7 +13,7 @@
 
 namespace ridgeline {
 
-/// Evaluates sets batch by batch, in memory taken once.
+/// Evaluates sets batch by batch, in memory taken once: predictions of the largest set.
 template <class Scalar>
 class Evaluator {
  public:
@@ -28,22 +28,21 @@ class Evaluator {
 
   /// Throws Error(Exit::numerical) where a layer raised a signal or the error is not finite, and as check_stop. The same
   /// bits on every call.
-  Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) { return run(model, set, Tensor<Scalar>()); }
+  Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set);
 
   /// The same, and the predictions, [samples, tokens, targets], on the host.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, std::vector<Scalar>& predictions);
 
  private:
-  Metrics run(Model<Scalar>& model, const DataSet<Scalar>& set, Tensor<Scalar> predictions);
   int samples_at_once(const DataSet<Scalar>& set) const { return batch_for(rows_, set.samples(), set.tokens()); }
 
   int rows_;
-  Kokkos::View<Scalar*, Memory> memory_;  // predictions of a batch
+  Kokkos::View<Scalar*, Memory> predictions_;  // of a whole set
   ErrorSums sums_;
 };
 
-/// Throws Error(Exit::numerical), beginning with `when`, where a layer of the model has raised its signal since the last
-/// clear_signals.
+/// Throws Error(Exit::numerical), beginning with `when`, where a layer of the model had raised its signal when the
+/// model's status was read.
 template <class Scalar>
 void check_signals(const Model<Scalar>& model, const std::function<std::string()>& when);
 

@@ -10,14 +10,6 @@
 #include "train/evaluate.hpp"
 
 namespace ridgeline {
-namespace {
-
-double read_number(const Kokkos::View<const double, Memory>& number) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), number);
-  return *host_pointer(host);
-}
-
-}  // namespace
 
 std::int64_t steps_per_epoch(int samples, int batch) { return (samples + batch - 1) / batch; }
 
@@ -28,14 +20,14 @@ Trainer<Scalar>::Trainer(Model<Scalar>& model, DataSet<Scalar>& data, const Task
       task_(task),
       plan_(plan),
       per_epoch_(steps_per_epoch(data.samples(), plan.batch)),
-      adam_(model.parameters().values().extent(0)),
+      adam_(model.parameters().values().extent(0), model.status().on_device(Status::norm)),
       squared_error_(plan.batch * data.tokens()),
       batch_(data, plan.batch),
       order_("ridgeline::train/order", static_cast<std::size_t>(data.samples())),
+      host_order_(Kokkos::create_mirror_view(order_)),
       prediction_memory_("ridgeline::train/prediction",
                          static_cast<std::size_t>(plan.batch) * data.tokens() * data.targets()),
-      gradient_memory_("ridgeline::train/prediction_gradient", prediction_memory_.extent(0)),
-      loss_("ridgeline::train/loss") {
+      gradient_memory_("ridgeline::train/prediction_gradient", prediction_memory_.extent(0)) {
   model_.clear_signals();
 }
 
@@ -47,25 +39,25 @@ std::vector<Shape> Trainer<Scalar>::shapes() const {
 template <class Scalar>
 void Trainer<Scalar>::begin_epoch(std::int64_t epoch) {
   if (epoch == epoch_loaded_) return;
+  const Region region("data");
   epoch_loaded_ = epoch;
   if (plan_.resample)
     data_.fill(task_, static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(data_.samples()));
   const std::vector<int> order = shuffled(data_.samples(), plan_.seed, static_cast<std::uint64_t>(epoch));
-  const auto host = Kokkos::create_mirror_view(order_);
-  std::copy(order.begin(), order.end(), host_pointer(host));
-  Kokkos::deep_copy(order_, host);
+  std::copy(order.begin(), order.end(), host_pointer(host_order_));
+  Kokkos::deep_copy(order_, host_order_);
 }
 
 template <class Scalar>
 void Trainer<Scalar>::load_batch() {
   const Region region("data");
-  begin_epoch(steps_taken_ / per_epoch_);
   const int first = static_cast<int>(steps_taken_ % per_epoch_) * plan_.batch;
   batch_.gather(data_, order_, first, std::min(plan_.batch, data_.samples() - first));
 }
 
 template <class Scalar>
 double Trainer<Scalar>::step() {
+  begin_epoch(steps_taken_ / per_epoch_);  // copies: not part of the step
   const Region region("step");
   load_batch();
   const Tensor<const Scalar> inputs = batch_.inputs();
@@ -81,7 +73,8 @@ double Trainer<Scalar>::step() {
     const int counted = shape.tokens - (plan_.hidden_only ? task_.shown_tokens() : 0);
     squared_error_(prediction, batch_.targets(),
                    plan_.hidden_only ? Matrix<const std::uint8_t>(batch_.shown()) : Matrix<const std::uint8_t>(),
-                   static_cast<double>(shape.batch) * counted * data_.targets(), gradient, loss_);
+                   static_cast<double>(shape.batch) * counted * data_.targets(), gradient,
+                   model_.status().on_device(Status::loss));
   }
   {
     const Region backward("backward");
@@ -92,18 +85,19 @@ double Trainer<Scalar>::step() {
     adam_.step(model_.parameters().values(), model_.parameters().gradients(), steps_taken_ + 1,
                learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_, plan_.steps), plan_.gradient_clip);
   }
-  const double loss = read_number(loss_);
-  check(loss);
+  model_.status().read();
+  check();
   last_tokens_ = shape.rows();
   ++steps_taken_;
-  return loss;
+  return model_.status()[Status::loss];
 }
 
 template <class Scalar>
-void Trainer<Scalar>::check(double loss) const {
+void Trainer<Scalar>::check() const {
   const auto when = [&] { return fmt::format("step {} (epoch {})", steps_taken_ + 1, steps_taken_ / per_epoch_ + 1); };
   check_signals<Scalar>(model_, when);
-  const double norm = plan_.gradient_clip > 0 ? read_number(adam_.norm()) : 0;
+  const double loss = model_.status()[Status::loss];
+  const double norm = plan_.gradient_clip > 0 ? model_.status()[Status::norm] : 0;
   if (std::isfinite(loss) && std::isfinite(norm)) return;
   throw Error(Exit::numerical,
               fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when(),
@@ -135,7 +129,7 @@ double Trainer<Scalar>::last_learning_rate() const {
 template <class Scalar>
 std::optional<double> Trainer<Scalar>::last_gradient_norm() const {
   if (plan_.gradient_clip <= 0 || steps_taken_ == 0) return {};
-  return read_number(adam_.norm());
+  return model_.status()[Status::norm];
 }
 
 template <class Scalar>

@@ -1,5 +1,5 @@
-// The training loop, a step at a time. After its first step it allocates nothing on the device, and reads back only the
-// loss and the layers' signals.
+// The training loop, a step at a time. After its first step it allocates nothing on the device, and copies nothing but
+// the model's status, once a step, and the order of the samples, before an epoch.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class Trainer {
  private:
   void begin_epoch(std::int64_t epoch);
   void load_batch();
-  void check(double loss) const;
+  void check() const;
 
   Model<Scalar>& model_;
   DataSet<Scalar>& data_;
@@ -80,8 +80,8 @@ class Trainer {
   SquaredError<Scalar> squared_error_;
   Batch<Scalar> batch_;
   Kokkos::View<int*, Memory> order_;
+  Kokkos::View<int*, Memory>::HostMirror host_order_;
   Kokkos::View<Scalar*, Memory> prediction_memory_, gradient_memory_;
-  Kokkos::View<double, Memory> loss_;
 };
 
 extern template class Trainer<float>;
