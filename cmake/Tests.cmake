@@ -87,8 +87,11 @@ ridgeline_test_program(unit_tests unit)
 ridgeline_test_program(layer_tests layers)
 ridgeline_test_program(program_tests program)
 include(TestPlugins)
+# A tool for Kokkos to load: tests/tools/NAME.cpp becomes build/NAME/tools/NAME.so.
+add_library(watch MODULE tests/tools/watch.cpp)
+set_target_properties(watch PROPERTIES PREFIX "" SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
 if(TARGET program_tests)
-  add_dependencies(program_tests ridgeline_program ${ridgeline_test_plugins})
+  add_dependencies(program_tests ridgeline_program ${ridgeline_test_plugins} watch)
 endif()
 
 # plugins/NAME becomes build/NAME/plugins/NAME.so, which tests/plugins loads: the source and the function that a user has,
