@@ -131,7 +131,7 @@ TEST(Tools, SeeNamesRegionsAndNoMemoryOrCopyInAStep) {
   expect_clean({});
   expect_clean({"train.gradient_clip=1", "train.schedule=one_cycle", "train.loss=hidden", "run.precision=double"});
   expect_clean({"data.resample=yes", "data.mask_channel=yes", "model.residual=pre"});
-  expect_clean({"train.eval_every=1", "train.checkpoint_every=1", "attention.functional.basis=11"});
+  expect_clean({"train.eval_every=1", "run.checkpoint_every=1", "attention.functional.basis=11"});
   expect_clean({"attention.functional.order=direct", "attention.functional.normalization=per_head"});
 }
 
@@ -170,13 +170,16 @@ TEST(Tools, SeeRegionsClosedWhenARunFails) {
   const Place place;
   // A loss that is not finite, a solve that breaks down, a layer that throws in the middle of either pass.
   const std::string plugin = RIDGELINE_BINARY_DIR "/loaded/loaded_throwing.so";
-  const std::vector<std::vector<std::string>> failures = {{"train.learning_rate=1e30"},
-                                                          {"attention.functional.ridge=1e-300", "data.context=0"},
-                                                          {"run.plugins=" + plugin, "model.ffn=throws_forward"},
-                                                          {"run.plugins=" + plugin, "model.ffn=throws_backward"}};
+  const std::vector<std::vector<std::string>> failures = {
+      {"train.learning_rate=1e30"},
+      {"attention.functional.basis=8", "attention.functional.ridge=1e-300", "data.context=0", "model.width=16",
+       "data.x=0 2 1", "eval.far.x=0 3 1"},
+      {"run.plugins=" + plugin, "model.ffn=throws_forward"},
+      {"run.plugins=" + plugin, "model.ffn=throws_backward"}};
   for (const std::vector<std::string>& settings : failures) {
     const Watched watched = watch_run(place, settings, 3);
-    EXPECT_EQ(watched.complaints, Complaints()) << ::testing::PrintToString(settings);
+    for (const std::string& complaint : watched.complaints)  // these plugins copy in their passes
+      EXPECT_TRUE(begins_with(complaint, "a step makes a ")) << complaint << ::testing::PrintToString(settings);
     EXPECT_GT(watched.kernels, 0);
   }
 }
@@ -207,9 +210,10 @@ TEST(Tools, WouldBeToldOfALayerThatIsCareless) {
   const Complaints copies = found_of("copies");
   EXPECT_EQ(copies.size(), 2U);
   for (const std::string& complaint : copies) EXPECT_TRUE(begins_with(complaint, "a step makes a ")) << complaint;
-  EXPECT_GE(found_of("leaves_open").count("at the end the region left open is open"), 1U);
-  EXPECT_GE(found_of("closes_too_many").count("a region is closed that was not opened"), 1U);
-  EXPECT_GE(found_of("closes_too_many").count("the kernel \"ridgeline::careless\" runs outside a region"), 1U);
+  EXPECT_EQ(found_of("leaves_open").count("at the end the region run is open"), 1U);
+  const Complaints closes = found_of("closes_too_many");
+  EXPECT_EQ(closes.count("a region is closed that was not opened"), 1U);
+  EXPECT_EQ(closes.count("the kernel \"ridgeline::sum_errors\" runs outside a region"), 1U);
   EXPECT_EQ(found_of("opens_inside_a_kernel"),
             Complaints{"the region inside is opened inside the kernel \"ridgeline::careless\""});
 }
