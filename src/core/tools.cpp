@@ -16,16 +16,16 @@ Callbacks tool;  // of the tool that is loaded, or empty; valid while there are 
 
 // A tool's work is left out of what listeners measure: it begins before them and ends after them.
 
-template <Kokkos_Profiling_beginFunction Callbacks::*of_tool>
+template <Kokkos_Profiling_beginFunction Callbacks::*OfTool>
 void begin_kernel(const char* name, const std::uint32_t device, std::uint64_t* id) {
-  if (tool.*of_tool != nullptr) (tool.*of_tool)(name, device, id);
+  if (tool.*OfTool != nullptr) (tool.*OfTool)(name, device, id);
   for (ToolsListener* listener : listeners) listener->begin_kernel(name);
 }
 
-template <Kokkos_Profiling_endFunction Callbacks::*of_tool>
+template <Kokkos_Profiling_endFunction Callbacks::*OfTool>
 void end_kernel(std::uint64_t id) {
   for (ToolsListener* listener : listeners) listener->end_kernel();
-  if (tool.*of_tool != nullptr) (tool.*of_tool)(id);
+  if (tool.*OfTool != nullptr) (tool.*OfTool)(id);
 }
 
 void push_region(const char* name) {

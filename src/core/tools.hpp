@@ -10,6 +10,7 @@ namespace ridgeline {
 /// is made or destroyed inside a kernel.
 class ToolsListener {
  public:
+  virtual ~ToolsListener();
   ToolsListener(const ToolsListener&) = delete;
   ToolsListener& operator=(const ToolsListener&) = delete;
 
@@ -28,7 +29,6 @@ class ToolsListener {
 
  protected:
   ToolsListener();
-  ~ToolsListener();
 };
 
 }  // namespace ridgeline
