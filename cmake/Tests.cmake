@@ -1,7 +1,7 @@
-# tests/unit, tests/layers, tests/plugins and tests/program become one GoogleTest program each; tests/reference_check is
-# a program of its own. A new file in one of them is found by itself. Labels: unit, layers, plugins, program, reference;
-# one_thread marks the second pass of unit, layers and plugins. tests/bootstrap tests the set-up's own functions, under
-# label bootstrap; tests/install what is installed, under label install.
+# tests/unit, tests/layers, tests/conform, tests/plugins and tests/program become one GoogleTest program each;
+# tests/reference_check is a program of its own. A new file in one of them is found by itself. Labels: unit, layers,
+# conform, plugins, program, reference; one_thread marks the second pass of the first four. tests/bootstrap tests the
+# set-up's own functions, under label bootstrap; tests/install what is installed, under label install.
 
 include(GoogleTest)
 
@@ -85,6 +85,7 @@ endfunction()
 
 ridgeline_test_program(unit_tests unit)
 ridgeline_test_program(layer_tests layers)
+ridgeline_test_program(conform_tests conform)
 ridgeline_test_program(program_tests program)
 include(TestPlugins)
 # A tool for Kokkos to load: tests/tools/NAME.cpp becomes build/NAME/tools/NAME.so.

@@ -34,6 +34,13 @@ class FunctionalAttention final : public Layer<Scalar> {
                    "order of evaluation: tokens contracted first, each token projected, or the cheaper one");
   }
 
+  static Properties properties(const OptionValues& options) {
+    Properties properties;
+    properties.permutation_equivariant = true;
+    properties.grid_independent = options.text("inner_product") == "mean";
+    return properties;
+  }
+
   explicit FunctionalAttention(Setup<Scalar>& setup)
       : options_(setup.options),
         settings_(read(setup)),

@@ -96,11 +96,12 @@ class ContractedOrder final : public Layer<Scalar> {
     const double folding = 2 * hk * set_.all_width() * (d + 1);
     const double tokens = rows * 2 * hk * d;  // logits; contraction: the same again
     const double projections = 2 * hk * batch * d * d + hk * batch * d * o;
+    const double biases = 2 * hk * batch * d;
     const double output = rows * hk * o;
     const int h = set_.heads, k = set_.basis;
     return {2 * (folding + 2 * tokens + projections + output) +
                 RidgeMap<Scalar>::forward_operations(h, k, shape.batch, set_.inputs),
-            2 * (2 * folding + 4 * tokens + 2 * projections + 2 * output) +
+            2 * (2 * folding + 4 * tokens + 2 * projections + biases + 2 * output) +
                 RidgeMap<Scalar>::backward_operations(h, k, shape.batch, set_.inputs)};
   }
 

@@ -17,6 +17,9 @@ class EncoderMlp final : public Layer<Scalar> {
     options.layer("activation", "activation", "gelu", "function after each linear map");
   }
 
+  /// Each token by itself.
+  static Properties properties(const OptionValues&) { return {true, true, true}; }
+
   explicit EncoderMlp(Setup<Scalar>& setup)
       : activation_(
             setup.registry.get("activation", setup.options.text("activation")).template make_activation<Scalar>()) {

@@ -16,6 +16,9 @@ class FeedForwardMlp final : public Layer<Scalar> {
     options.layer("activation", "activation", "gelu", "function between the two linear maps");
   }
 
+  /// Each token by itself.
+  static Properties properties(const OptionValues&) { return {true, true, true}; }
+
   explicit FeedForwardMlp(Setup<Scalar>& setup)
       : hidden_channels_(static_cast<int>(setup.options.integer("hidden"))),
         up_(setup.parameters, "up", setup.inputs, hidden_channels_),

@@ -72,6 +72,9 @@ class FourierEncoder final : public Layer<Scalar> {
     options.integer("seed", 1, "of the frequencies' random numbers").at_least(0).trials({"7"});
   }
 
+  /// Each token by itself.
+  static Properties properties(const OptionValues&) { return {true, true, true}; }
+
   explicit FourierEncoder(Setup<Scalar>& setup)
       : inputs_(setup.inputs),
         coordinates_(static_cast<int>(setup.options.integer("coordinates"))),
@@ -121,7 +124,7 @@ class FourierEncoder final : public Layer<Scalar> {
   Operations operations(const Shape& shape) const override {
     const double phases = 2.0 * shape.rows() * frequency_count_ * coordinates_;
     const double outputs = map_.operations(shape.rows());
-    return {phases + outputs, phases + 2 * outputs};
+    return {phases + outputs, phases + 2 * outputs, phases, phases};
   }
 
  private:

@@ -152,6 +152,9 @@ class GalerkinAttention final : public Layer<Scalar> {
     options.integer("heads", 8, "heads, which share the width").at_least(1).at_most(65536).trials({"1", "3"});
   }
 
+  /// Tokens meet in a mean over all of them.
+  static Properties properties(const OptionValues&) { return {false, true, true}; }
+
   explicit GalerkinAttention(Setup<Scalar>& setup)
       : heads_(read_heads(setup)),
         width_(setup.inputs),

@@ -297,6 +297,9 @@ class PhysicsAttention final : public Layer<Scalar> {
         .trials({"1", "5"});
   }
 
+  /// Tokens meet in means over all of them.
+  static Properties properties(const OptionValues&) { return {false, true, true}; }
+
   explicit PhysicsAttention(Setup<Scalar>& setup)
       : heads_(read_heads(setup)),
         slices_(read_slices(setup)),

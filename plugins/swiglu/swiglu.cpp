@@ -40,6 +40,9 @@ class SwiGlu final : public Layer<Scalar> {
     options.integer("hidden", 341, "channels of the gate").at_least(1).at_most(1 << 24).trials({"1", "17"});
   }
 
+  /// Each token by itself.
+  static Properties properties(const OptionValues&) { return {true, true, true}; }
+
   explicit SwiGlu(Setup<Scalar>& setup)
       : hidden_channels_(static_cast<int>(setup.options.integer("hidden"))),
         gate_map_(setup.parameters, "gate", setup.inputs, hidden_channels_),

@@ -47,6 +47,10 @@ const std::vector<Flag>& flags() {
        [](CommandLine&) -> po::value_semantic* { return po::value<std::vector<std::string>>()->composing(); }},
       {"plugin", "FILE", "", "load a plugin, or every plugin in a folder; may be given many times",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.plugins)->composing(); }},
+      {"option", "KEY=VALUE", "", "set an option of the layer; may be given many times, the last one counts",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::vector<std::string>>()->composing(); }},
+      {"json", "", "", "print JSON in place of a table",
+       [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.json); }},
       {"threads", "N", "", "how many threads to use (default: what OMP_NUM_THREADS says, or all cores)",
        [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
       {"quiet", "", "", "show no progress, warnings and errors only",
@@ -107,6 +111,14 @@ const std::vector<Command>& commands() {
        {},
        {"plugin"},
        {"ridgeline describe attention/functional", "ridgeline describe"}},
+      {"conform",
+       "KIND/NAME",
+       &CommandLine::subject,
+       "check that a layer keeps what every layer promises",
+       {},
+       {"option", "plugin", "json", "threads"},
+       {"ridgeline conform ffn/mlp", "ridgeline conform attention/functional --option heads=2 --option basis=6",
+        "ridgeline conform ffn/swiglu --plugin ./swiglu.so --json"}},
       {"report",
        "DIR",
        &CommandLine::directory,
@@ -286,6 +298,16 @@ void read_log_level(const std::string& text, CommandLine& line) {
   line.log_level = static_cast<LogLevel>(found - names.begin());
 }
 
+void read_options(const std::vector<std::string>& texts, CommandLine& line) {
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    const std::string key(trim(text.substr(0, sign)));
+    if (sign == std::string::npos || key.empty())
+      throw mistake("--option " + excerpt(text) + " sets nothing; it takes KEY=VALUE.");
+    line.layer_options[key] = trim(text.substr(sign + 1));
+  }
+}
+
 void check_flags(const Command& command, const po::variables_map& values) {
   for (const char* name : command.required) {
     if (values.count(name) == 0) {
@@ -317,6 +339,7 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
   if (line.resume && line.overwrite)
     throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
   if (values.count("log-level") > 0) read_log_level(values["log-level"].as<std::string>(), line);
+  if (values.count("option") > 0) read_options(values["option"].as<std::vector<std::string>>(), line);
   if (values.count("set") > 0) {
     for (const std::string& text : values["set"].as<std::vector<std::string>>()) {
       line.overrides.push_back(Override::parse(text));
@@ -393,9 +416,9 @@ std::string program_help() {
          "\n"
          "Begin with: ridgeline run inputs/sine.ini\n"
          "\n"
-         "Exit status: 0 done; 2 a mistake in the command or the deck; 3 a numerical failure;\n"
-         "4 a file could not be read or written; 75 stopped by a signal or the time limit: call\n"
-         "again with --resume.\n";
+         "Exit status: 0 done; 1 a layer does not conform; 2 a mistake in the command or the deck;\n"
+         "3 a numerical failure; 4 a file could not be read or written; 75 stopped by a signal or\n"
+         "the time limit: call again with --resume.\n";
 }
 
 // The summary with a capital and a full stop.

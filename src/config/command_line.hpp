@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,18 +22,21 @@ struct CommandLine {
   std::vector<std::string> decks;    ///< run: the decks' paths, one at least
   std::string deck;                  ///< eval, check: the deck's path
   std::string directory;             ///< report: the run directory
-  std::string subject;               ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections
+  std::string subject;               ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections;
+                                     ///< conform: KIND/NAME
   std::string output;                ///< -o: the folder for what is written; empty: not given
   std::string checkpoint;            ///< --checkpoint
   std::vector<Override> overrides;   ///< --set, in order
   std::vector<std::string> plugins;  ///< --plugin, in order
-  std::optional<int> threads;        ///< --threads
-  bool overwrite = false;            ///< --overwrite
-  bool resume = false;               ///< --resume
-  std::optional<double> time_limit;  ///< --time-limit, in seconds since the program's start
-  bool quiet = false;                ///< --quiet
-  LogLevel log_level = LogLevel::info;  ///< --log-level
-  std::vector<std::string> kokkos;      ///< --kokkos-… as given, for Kokkos::initialize
+  std::map<std::string, std::string> layer_options;  ///< --option
+  bool json = false;                                 ///< --json
+  std::optional<int> threads;                        ///< --threads
+  bool overwrite = false;                            ///< --overwrite
+  bool resume = false;                               ///< --resume
+  std::optional<double> time_limit;                  ///< --time-limit, in seconds since the program's start
+  bool quiet = false;                                ///< --quiet
+  LogLevel log_level = LogLevel::info;               ///< --log-level
+  std::vector<std::string> kokkos;                   ///< --kokkos-… as given, for Kokkos::initialize
 };
 
 /// Reads the program's arguments, its own name not among them. Throws Error(Exit::mistake).

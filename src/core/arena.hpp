@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "core/tensor.hpp"
 
@@ -20,7 +22,9 @@ class Arena {
   class Frame {
    public:
     explicit Frame(Arena& arena) : arena_(arena), top_(arena.passing_.used) {}
-    ~Frame() { arena_.passing_.used = top_; }
+    ~Frame() {
+      if (arena_.passing_.guard == 0) arena_.passing_.used = top_;
+    }
     Frame(const Frame&) = delete;
     Frame& operator=(const Frame&) = delete;
 
@@ -28,6 +32,10 @@ class Arena {
     Arena& arena_;
     std::size_t top_;
   };
+
+  /// With a `guard` of so many bytes (a multiple of 256), for whoever examines what a layer does with its memory: as
+  /// many lie free before and after every view, no two views share memory, and the blocks list where the views lie.
+  explicit Arena(std::size_t guard = 0) { kept_.guard = passing_.guard = guard; }
 
   template <class Scalar>
   Vector<Scalar> kept(std::size_t length) {
@@ -80,19 +88,18 @@ class Arena {
     passing_.allocate("ridgeline::arena/passing");
   }
 
- private:
-  /// More than any machine has. Sizes stop here, so that a model far too large does not wrap round to a small one.
-  static constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
-
-  static std::size_t product(std::size_t a, std::size_t b) { return a > 0 && b > most / a ? most : a * b; }
-
+  /// Where a view lies in its block, in bytes.
+  struct Piece {
+    std::size_t begin, size;
+  };
   struct Block {
     static constexpr std::size_t alignment = 256;
 
     template <class Scalar>
     Scalar* take(std::size_t count) {
-      const std::size_t begin = used;
-      used = std::min(most, used + (product(count, sizeof(Scalar)) + alignment - 1) / alignment * alignment);
+      const std::size_t begin = used + guard, size = product(count, sizeof(Scalar));
+      used = std::min(most, begin + (size + alignment - 1) / alignment * alignment + guard);
+      if (guard > 0) pieces.push_back({begin, size});
       layout = std::max(layout, used);
       peak = std::max(peak, layout);
       return used <= storage.size() ? reinterpret_cast<Scalar*>(storage.data() + begin) : nullptr;
@@ -103,14 +110,27 @@ class Arena {
       storage = Kokkos::View<char*, Memory>(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), peak);
     }
 
-    void restart() { used = layout = 0; }
+    void restart() {
+      used = layout = 0;
+      pieces.clear();
+    }
     bool fits() const { return layout <= storage.size(); }
 
     Kokkos::View<char*, Memory> storage;
     std::size_t used = 0;
     std::size_t layout = 0;  // the most in use since `restart`
     std::size_t peak = 0;    // of all layouts
+    std::size_t guard = 0;
+    std::vector<Piece> pieces;  // since `restart`, where there is a guard
   };
+  const Block& kept_block() const { return kept_; }
+  const Block& passing_block() const { return passing_; }
+
+ private:
+  /// More than any machine has. Sizes stop here, so that a model far too large does not wrap round to a small one.
+  static constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
+
+  static std::size_t product(std::size_t a, std::size_t b) { return a > 0 && b > most / a ? most : a * b; }
 
   Block kept_;
   Block passing_;

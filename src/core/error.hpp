@@ -7,11 +7,12 @@ namespace ridgeline {
 
 /// How the program ends, as its exit status.
 enum class Exit {
-  done = 0,       ///< everything asked for was done
-  mistake = 2,    ///< a mistake in the command or the deck
-  numerical = 3,  ///< a numerical failure: a loss that is not finite, a solve that broke down
-  file = 4,       ///< a file could not be read or written
-  stopped = 75,   ///< stopped by a signal after writing a checkpoint; `--resume` continues
+  done = 0,           ///< everything asked for was done
+  nonconforming = 1,  ///< the conformance kit found a layer wrong
+  mistake = 2,        ///< a mistake in the command or the deck
+  numerical = 3,      ///< a numerical failure: a loss that is not finite, a solve that broke down
+  file = 4,           ///< a file could not be read or written
+  stopped = 75,       ///< stopped by a signal after writing a checkpoint; `--resume` continues
 };
 
 /// What went wrong, for the user: exactly one sentence that says where, what was given and what is allowed, and the

@@ -10,6 +10,7 @@ Exit eval_command(const CommandLine& line);      ///< evaluate a checkpoint
 Exit check_command(const CommandLine& line);     ///< validate a deck, print what a run would take
 Exit layers_command(const CommandLine& line);    ///< list the registered layers
 Exit describe_command(const CommandLine& line);  ///< print the options of a layer, or a deck's keys
+Exit conform_command(const CommandLine& line);   ///< check that a layer keeps what every layer promises
 Exit report_command(const CommandLine& line);    ///< draw a run directory again
 void print_version(const CommandLine& line);     ///< back end, Kokkos, threads, BLAS
 

@@ -21,6 +21,10 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.4g} {}", bytes, units[unit]);
 }
 
+std::string millions(const Operations& of, double count) {
+  return of.known ? fmt::format("{:.4g}", count / 1e6) : "unknown";
+}
+
 template <class Scalar>
 void print_check(const Experiment& experiment) {
   Model<Scalar> model(experiment.model);
@@ -28,11 +32,12 @@ void print_check(const Experiment& experiment) {
   const Shape shape{experiment.training.batch, experiment.sets.front().task->tokens()};
   fmt::print("{:<24}{:>14}{:>18}{:>18}\n", "layer", "parameters", "forward MFLOP", "backward MFLOP");
   for (const LayerShare& share : model.layers(shape))
-    fmt::print("{:<24}{:>14}{:>18.4g}{:>18.4g}\n", share.name, share.parameters, share.operations.forward / 1e6,
-               share.operations.backward / 1e6);
+    fmt::print("{:<24}{:>14}{:>18}{:>18}\n", share.name, share.parameters,
+               millions(share.operations, share.operations.forward),
+               millions(share.operations, share.operations.backward));
   const Operations all = model.operations(shape);
-  fmt::print("{:<24}{:>14}{:>18.4g}{:>18.4g}\n\n", "all", model.parameters().count(), all.forward / 1e6,
-             all.backward / 1e6);
+  fmt::print("{:<24}{:>14}{:>18}{:>18}\n\n", "all", model.parameters().count(), millions(all, all.forward),
+             millions(all, all.backward));
   fmt::print("a step         {} samples of {} tokens, {:.4g} GFLOP in products and solves\n", shape.batch, shape.tokens,
              (all.forward + all.backward) / 1e9);
   Model<Scalar> step(experiment.model);

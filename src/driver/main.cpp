@@ -37,6 +37,7 @@ Exit perform(const CommandLine& line) {
   if (line.command == "check") return ridgeline::check_command(line);
   if (line.command == "layers") return ridgeline::layers_command(line);
   if (line.command == "describe") return ridgeline::describe_command(line);
+  if (line.command == "conform") return ridgeline::conform_command(line);
   return ridgeline::report_command(line);
 }
 

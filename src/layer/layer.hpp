@@ -12,15 +12,35 @@
 
 namespace ridgeline {
 
-/// Floating-point operations (a multiply-add counts two) of one call.
+/// Floating-point operations (a multiply-add counts two) of one call, its backward pass with the gradient of x.
 struct Operations {
   double forward = 0;
   double backward = 0;
+  double own_forward = 0;   ///< of these, what the layer's own kernels do: the others count along, in gemm and RidgeMap
+  double own_backward = 0;  ///< likewise
+  bool known = true;        ///< false: the layer does not say, or of a sum, a part does not
+
+  static Operations unknown() {
+    Operations operations;
+    operations.known = false;
+    return operations;
+  }
+
   Operations& operator+=(const Operations& other) {
     forward += other.forward;
     backward += other.backward;
+    own_forward += other.own_forward;
+    own_backward += other.own_backward;
+    known = known && other.known;
     return *this;
   }
+};
+
+/// What a layer's function promises, for given values of its options, beyond what every layer does.
+struct Properties {
+  bool causal = false;                   ///< token n's output depends on tokens 0 … n only, to the bit
+  bool permutation_equivariant = false;  ///< tokens in another order give the same outputs in that order
+  bool grid_independent = false;         ///< every token given twice gives the same outputs
 };
 
 /// A layer maps x [B, N, inputs] to y [B, N, outputs] and back. Calls come in the order reserve, forward, and, when

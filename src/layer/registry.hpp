@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "layer/layer.hpp"
@@ -22,6 +24,8 @@ struct LayerEntry {
   std::string origin = built_in;  ///< or the plugin's file
   std::string version;            ///< the plugin's, or Ridgeline's
 
+  /// What the layer promises with these options.
+  std::function<Properties(const OptionValues&)> properties = [](const OptionValues&) { return Properties{}; };
   std::function<std::unique_ptr<Layer<float>>(Setup<float>&)> make_float;
   std::function<std::unique_ptr<Layer<double>>(Setup<double>&)> make_double;
   std::function<std::unique_ptr<Activation<float>>()> make_activation_float;
@@ -71,18 +75,30 @@ class Registry {
 /// The entry that a registration announces, its options declared.
 LayerEntry entry_of(const Registration& registration);
 
+namespace detail {
+
+template <class Class, class = void>
+struct DeclaresProperties : std::false_type {};
+template <class Class>
+struct DeclaresProperties<Class, std::void_t<decltype(Class::properties(std::declval<const OptionValues&>()))>>
+    : std::true_type {};
+
+}  // namespace detail
+
 /// Registers the layer `Class<Scalar>` for both precisions: it has a constructor from Setup<Scalar>&, and a static
-/// `void declare(OptionSet&)`.
+/// `void declare(OptionSet&)`; where it promises more than every layer does, also a static
+/// `Properties properties(const OptionValues&)`.
 template <template <class> class Class>
 struct LayerRegistration {
   LayerRegistration(const char* kind, const char* name, const char* summary) noexcept {
-    Registry::announce({kind, name, summary, [](LayerEntry& entry) {
-                          Class<double>::declare(entry.options);
-                          entry.make_float = [](Setup<float>& setup) { return std::make_unique<Class<float>>(setup); };
-                          entry.make_double = [](Setup<double>& setup) {
-                            return std::make_unique<Class<double>>(setup);
-                          };
-                        }});
+    Registry::announce(
+        {kind, name, summary, [](LayerEntry& entry) {
+           Class<double>::declare(entry.options);
+           if constexpr (detail::DeclaresProperties<Class<double>>::value)
+             entry.properties = [](const OptionValues& values) { return Class<double>::properties(values); };
+           entry.make_float = [](Setup<float>& setup) { return std::make_unique<Class<float>>(setup); };
+           entry.make_double = [](Setup<double>& setup) { return std::make_unique<Class<double>>(setup); };
+         }});
   }
 };
 

@@ -360,6 +360,11 @@ void require(bool holds, const char* what) {
 }  // namespace
 }  // namespace detail
 
+double& counted_operations() {
+  static double count = 0;
+  return count;
+}
+
 template <class Scalar>
 void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Scalar> target, Scale<Scalar> scale) {
   const auto& [rows, columns, inner, count] = product;
@@ -370,6 +375,7 @@ void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Sca
   detail::require(target.leading >= columns, "the target's rows overlap");
   detail::require(count == 1 || target.stride != 0, "several products have one target");
 
+  counted_operations() += 2.0 * rows * columns * inner * count;
   const detail::ToolsRegion region;
   if (inner == 0 || (detail::on_host && !detail::has_blas)) {
     detail::gemm_tiled(product, a, b, target, scale);  // of inner = 0 libraries make different things

@@ -55,6 +55,9 @@ void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Sca
 extern template void gemm(const Product&, Factor<float>, Factor<float>, Target<float>, Scale<float>);
 extern template void gemm(const Product&, Factor<double>, Factor<double>, Target<double>, Scale<double>);
 
+/// Operations of all products, and of all solves (RidgeMap), since the program began; a multiply-add counts two.
+double& counted_operations();
+
 /// What computes gemm in this build for float and for double, such as "oneDNN 2.6.3" or "Kokkos Kernels, BLAS".
 template <class Scalar>
 const char* gemm_backend();

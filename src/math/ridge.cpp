@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "math/gemm.hpp"
 #include "math/lanes.hpp"
 
 namespace ridgeline {
@@ -358,6 +359,7 @@ template <class Scalar>
 void RidgeMap<Scalar>::forward(const Coefficients<Scalar>& queries, const Coefficients<Scalar>& values,
                                HeadRows<Scalar> mapped) const {
   const int heads = extent(mapped, 0), basis = extent(mapped, 1), batch = extent(mapped, 2), width = extent(mapped, 3);
+  counted_operations() += forward_operations(heads, basis, batch, width);
   const Systems<Scalar> systems{heads, basis, width, ridge_, signal_, queries, values, factor_, solution_};
   if (basis <= width)
     for_each_system("ridgeline::ridge/forward", heads * batch, basis, width, TallForward<Scalar>{systems, mapped});
@@ -372,6 +374,7 @@ void RidgeMap<Scalar>::backward(const Coefficients<Scalar>& queries, const Coeff
                                 const CoefficientGradients<Scalar>& values_gradient) const {
   const int heads = extent(mapped_gradient, 0), basis = extent(mapped_gradient, 1), batch = extent(mapped_gradient, 2),
             width = extent(mapped_gradient, 3);
+  counted_operations() += backward_operations(heads, basis, batch, width);
   const Systems<Scalar> systems{heads, basis, width, ridge_, signal_, queries, values, factor_, solution_};
   if (basis <= width)
     for_each_system("ridgeline::ridge/backward", heads * batch, basis, width,

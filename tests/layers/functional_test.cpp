@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cases.hpp"
-#include "support/gradient_check.hpp"
+#include "conform/gradient_check.hpp"
 
 namespace ridgeline::support {
 namespace {
@@ -63,8 +63,8 @@ TEST_P(FunctionalOrders, AreEqualForwardAndBackward) {
 TEST(Functional, AutomaticOrderIsTheCheaper) {
   for (const int tokens : {1, 4, 20, 1000}) {
     const auto operations = [&](const char* order) {
-      const BareLayer<double> bare(functional({{"order", order}}), 16, 16);
-      const Operations count = bare.layer->operations({2, tokens});
+      LayerAlone<double> alone(functional({{"order", order}}), 16, 16);
+      const Operations count = alone.layer().operations({2, tokens});
       return count.forward + count.backward;
     };
     EXPECT_EQ(operations("auto"), std::min(operations("contracted"), operations("direct"))) << tokens;
@@ -172,9 +172,9 @@ TEST(Functional, NaNRaisesTheSignalOfItsSample) {
 /// The contracted order holds no array of tokens × heads·width.
 TEST(Functional, ContractedOrderIsSmallInMemory) {
   const auto bytes = [](const char* order) {
-    const BareLayer<float> bare(functional({{"order", order}}), 64, 64);
+    LayerAlone<float> alone(functional({{"order", order}}), 64, 64);
     Arena arena;
-    bare.layer->reserve({1, 10000}, arena);
+    alone.layer().reserve({1, 10000}, arena);
     return arena.bytes();
   };
   EXPECT_LT(bytes("contracted"), 10000U * 64 * 8 * sizeof(float));

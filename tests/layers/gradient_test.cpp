@@ -1,8 +1,8 @@
-// Backward passes against differences, in double.
+// Backward passes of blocks and models against differences, in double; the conformance kit does layers.
 #include <gtest/gtest.h>
 
 #include "cases.hpp"
-#include "support/gradient_check.hpp"
+#include "conform/gradient_check.hpp"
 
 namespace ridgeline::support {
 namespace {
@@ -16,19 +16,6 @@ void expect_right_gradients(Subject<double>& subject, const Shape& shape, int en
   const GradientError worst = worst_gradient(subject, x, dy, check);
   EXPECT_LT(worst.error, allowed) << worst.text();
   EXPECT_EQ(subject.complaint(), "");
-}
-
-class LayerGradient : public ::testing::TestWithParam<LayerName> {};
-INSTANTIATE_TEST_SUITE_P(, LayerGradient, ::testing::ValuesIn(every_variation()), test_name);
-
-TEST_P(LayerGradient, IsThatOfDifferences) {
-  // The standard options at every size; a variation, which the direction through all entries mostly checks, at some.
-  const bool standard = GetParam().options.empty();
-  for (std::size_t i = 0; i < every_size.size(); i += standard ? 1 : 2) {
-    const Sizes& sizes = every_size[i];
-    SCOPED_TRACE(text(GetParam(), sizes));
-    expect_right_gradients(*prepared_layer<double>(GetParam(), sizes), sizes.shape, standard ? 4 : 2);
-  }
 }
 
 const LayerName small_attention{"attention", "functional", {{"heads", "3"}, {"basis", "2"}, {"ridge", "0.1"}}};

@@ -19,14 +19,15 @@ std::string output_of(const Arguments& arguments) {
 
 TEST(Look, HelpNamesEveryCommandAndStatus) {
   const std::string help = output_of({"--help"});
-  for (const char* command : {"run DECK", "eval DECK", "check DECK", "layers", "describe", "report DIR"})
+  for (const char* command :
+       {"run DECK", "eval DECK", "check DECK", "layers", "describe", "conform KIND/NAME", "report DIR"})
     expect_contains(help, command);
   expect_contains(help, "inputs/sine.ini");
   EXPECT_EQ(output_of({"-h"}), help);
 }
 
 TEST(Look, HelpOfACommand) {
-  for (const std::string command : {"run", "eval", "check", "layers", "describe", "report"}) {
+  for (const std::string command : {"run", "eval", "check", "layers", "describe", "conform", "report"}) {
     const std::string help = output_of({command, "--help"});
     expect_contains(help, "ridgeline " + command);
     EXPECT_EQ(output_of({"--help", command}), help);

@@ -127,5 +127,33 @@ TEST(Arena, MoreThanWasMeasuredIsNotHandedOut) {
   EXPECT_FALSE(arena.fits());
 }
 
+TEST(Arena, GuardsLeaveRoomAroundEveryView) {
+  Arena arena(256);
+  const auto lay_out_guarded = [&] {
+    std::vector<Range> ranges = lay_out(arena);
+    for (const int length : {50, 20}) {
+      const Arena::Frame frame(arena);
+      ranges.push_back(range_of(arena.passing<double>(length)));
+    }
+    return ranges;
+  };
+  lay_out_guarded();
+  arena.allocate();
+  arena.restart();
+  std::vector<Range> ranges = lay_out_guarded();
+  for (Range& range : ranges) {
+    range.begin -= 256;
+    range.end += 256;
+  }
+  expect_apart(ranges);
+  ASSERT_EQ(arena.kept_block().pieces.size(), 3U);
+  ASSERT_EQ(arena.passing_block().pieces.size(), 5U);
+  const Arena::Piece last = arena.passing_block().pieces.back();
+  EXPECT_EQ(last.size, 20 * sizeof(double));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.passing_block().storage.data()) + last.begin - 256,
+            ranges.back().begin);
+  EXPECT_LE(last.begin + last.size + 256, arena.passing_block().storage.size());
+}
+
 }  // namespace
 }  // namespace ridgeline

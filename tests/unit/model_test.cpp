@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "support/gradient_check.hpp"
+#include "conform/gradient_check.hpp"
 #include "support/subject.hpp"
 
 namespace ridgeline::support {

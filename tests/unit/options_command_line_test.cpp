@@ -70,6 +70,12 @@ TEST(CommandLine, OtherCommands) {
   EXPECT_EQ(parse_command_line({"layers", "attention"}).subject, "attention");
   EXPECT_EQ(parse_command_line({"describe", "ffn/mlp"}).subject, "ffn/mlp");
   EXPECT_EQ(parse_command_line({"describe"}).subject, "");
+  const CommandLine conform = parse_command_line(
+      {"conform", "ffn/mlp", "--option", "hidden=3", "--option=hidden=5", "--option", "activation = relu", "--json"});
+  EXPECT_EQ(conform.subject, "ffn/mlp");
+  EXPECT_EQ(conform.layer_options, (std::map<std::string, std::string>{{"hidden", "5"}, {"activation", "relu"}}));
+  EXPECT_TRUE(conform.json);
+  EXPECT_FALSE(parse_command_line({"conform", "ffn/mlp"}).json);
   EXPECT_EQ(parse_command_line({"report", "runs/a"}).directory, "runs/a");
 }
 
@@ -119,8 +125,9 @@ TEST(CommandLineMistakes, Commands) {
   EXPECT_EQ(sentence({}), "no command is given; ridgeline --help lists them.");
   EXPECT_EQ(sentence({"rnu", "a.ini"}), "rnu is not a command; did you mean run?");
   EXPECT_EQ(sentence({"evaluation"}),
-            "evaluation is not a command; known are run, eval, check, layers, describe, report.");
-  EXPECT_EQ(sentence({""}), "an empty word is not a command; known are run, eval, check, layers, describe, report.");
+            "evaluation is not a command; known are run, eval, check, layers, describe, conform, report.");
+  EXPECT_EQ(sentence({""}),
+            "an empty word is not a command; known are run, eval, check, layers, describe, conform, report.");
   EXPECT_EQ(sentence({"--verison"}), "--verison is not known here; did you mean --version?");
   EXPECT_EQ(sentence({"--quiet", "run"}),
             "--quiet is not known here; a command comes first, and ridgeline --help lists them.");
@@ -136,6 +143,9 @@ TEST(CommandLineMistakes, Arguments) {
             "check takes one DECK, and b.ini is one more; write ridgeline check DECK [options].");
   EXPECT_EQ(sentence({"layers", "a", "b"}),
             "layers takes one KIND, and b is one more; write ridgeline layers [KIND] [options].");
+  EXPECT_EQ(sentence({"conform"}), "conform needs a KIND/NAME; write ridgeline conform KIND/NAME [options].");
+  EXPECT_EQ(sentence({"conform", "ffn/mlp", "--option", "hidden"}),
+            "--option hidden sets nothing; it takes KEY=VALUE.");
   EXPECT_EQ(sentence({"eval", "a.ini"}),
             "eval needs --checkpoint; write ridgeline eval DECK --checkpoint FILE [options].");
 }

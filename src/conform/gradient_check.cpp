@@ -1,4 +1,4 @@
-#include "gradient_check.hpp"
+#include "conform/gradient_check.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/random.hpp"
 
-namespace ridgeline::support {
+namespace ridgeline::conform {
 namespace {
 
 constexpr double steps[] = {2e-3, 2e-4, 2e-5, 2e-6, 2e-7};
@@ -44,6 +44,7 @@ class Function {
           {entry.name, entry.shape, subject.parameters().get(entry), gradients.parameters.at(entry.name),
            [this, &entry](const std::vector<double>& values) { subject_.parameters().set(entry, values); }});
   }
+  ~Function() = default;
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
 
@@ -147,7 +148,7 @@ std::vector<std::size_t> sample(std::size_t size, std::size_t count, const Rando
 }  // namespace
 
 Tokens random_tokens(const Shape& shape, int channels, std::uint64_t seed) {
-  const RandomStream stream(seed, "test/tokens");
+  const RandomStream stream(seed, "conform/tokens");
   Tokens tokens{shape, channels, std::vector<double>(static_cast<std::size_t>(shape.rows()) * channels)};
   for (std::size_t i = 0; i < tokens.values.size(); ++i) tokens.values[i] = stream.normal(i);
   return tokens;
@@ -158,7 +159,7 @@ void randomise(Parameters<Scalar>& parameters, std::uint64_t seed) {
   parameters.initialise(seed);
   for (const auto& entry : parameters.entries()) {
     if (entry.initial.kind != Initial::Kind::constant) continue;
-    const RandomStream stream(seed, "test/" + entry.name);
+    const RandomStream stream(seed, "conform/" + entry.name);
     std::vector<double> values = parameters.get(entry);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += stream.uniform(i, -0.3, 0.3);
     parameters.set(entry, values);
@@ -189,4 +190,4 @@ GradientError worst_gradient(Subject<double>& subject, const Tokens& x, const To
   return worst;
 }
 
-}  // namespace ridgeline::support
+}  // namespace ridgeline::conform

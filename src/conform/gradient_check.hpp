@@ -1,13 +1,13 @@
-// Gradients against differences: what the layer tests and, later, the conformance kit are made of.
+// Gradients against differences: the conformance kit and the tests of whole models are made of it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "subject.hpp"
+#include "conform/subject.hpp"
 
-namespace ridgeline::support {
+namespace ridgeline::conform {
 
 /// Standard normal numbers; the same seed gives the same ones.
 Tokens random_tokens(const Shape& shape, int channels, std::uint64_t seed);
@@ -42,4 +42,4 @@ struct GradientError {
 GradientError worst_gradient(Subject<double>& subject, const Tokens& x, const Tokens& dy,
                              const GradientCheck& check = {});
 
-}  // namespace ridgeline::support
+}  // namespace ridgeline::conform

@@ -1,0 +1,40 @@
+// What the conformance kit tries: sizes, and a layer's options varied one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conform/check.hpp"
+
+namespace ridgeline::conform {
+
+/// Nothing square, one token, one sample, fewer tokens than basis functions, more basis functions than channels, more
+/// tokens than a chunk of rows or a tile of a product.
+inline const std::vector<Sizes> every_size = {
+    {{2, 7}, 5, 3},  {{1, 300}, 3, 2}, {{3, 1}, 5, 6},   {{5, 19}, 9, 12},
+    {{1, 9}, 10, 7}, {{1, 1}, 11, 4},  {{2, 37}, 11, 5},
+};
+
+/// The layer again for each value that its options' declarations say to try besides the default: trials, choices, the
+/// layers of a kind. Options that are given stay as they are.
+std::vector<LayerName> variations(const LayerName& layer);
+
+struct Cases {
+  std::vector<Case> cases;
+  std::vector<std::string> refused;  ///< which options cannot be tried: the layer's own sentence
+};
+
+/// The layer as it is at every size, and its variations at some. A layer that refuses sizes (heads that must divide the
+/// channels) is given as many channels out as in, 24 or 48. Throws Error(Exit::mistake) where the layer as it is
+/// cannot be made at any size.
+Cases cases_of(const LayerName& layer);
+
+/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "57 by 9"
+std::string text(const Case& tried);
+
+/// "--option heads=3", …
+std::string options_text(const LayerName& layer);
+
+bool is_activation(const LayerName& layer);
+
+}  // namespace ridgeline::conform

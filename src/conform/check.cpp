@@ -1,0 +1,94 @@
+#include "conform/check.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "conform/gradient_check.hpp"
+
+namespace ridgeline::conform {
+
+Finding passed() { return {}; }
+
+Finding failed(std::string text, std::optional<double> number) {
+  return {Finding::Result::failed, std::move(text), number};
+}
+
+Finding not_applicable(std::string why) { return {Finding::Result::not_applicable, std::move(why), {}}; }
+
+const std::vector<Check>& checks() {
+  const char* one_number = "it acts on each number by itself";
+  const char* no_parameters = "it has no parameters";
+  static const std::vector<Check> table = {
+      {"gradients", "gradients of inputs and parameters against differences, in double", gradients, activation_slope,
+       ""},
+      {"single precision", "results in single precision near those in double", single_precision,
+       activation_single_precision, ""},
+      {"accumulation", "backward adds to parameter gradients, also where none of x is wanted", accumulation, nullptr,
+       no_parameters},
+      {"sources", "nothing is read that was not given or written before", sources, activation_sources, ""},
+      {"residual", "a residual is added to the output", residual, nullptr, "it takes no residual"},
+      {"repetition", "the same bits when run twice, and after other shapes", repetition, activation_repetition, ""},
+      {"samples", "a sample depends on no other sample, to the bit", samples, activation_rows, ""},
+      {"batch size", "a sample alone is as in a batch", batch_size, nullptr, one_number},
+      {"causal", "a later token changes no earlier output or gradient, to the bit", causal, nullptr, one_number},
+      {"permutation", "tokens in another order give the outputs in that order", permutation, nullptr, one_number},
+      {"grid", "every token given twice gives the same outputs", grid, nullptr, one_number},
+      {"guard zones", "nothing is written beyond what was given to write", guard_zones, activation_guard_zones, ""},
+      {"memory", "not four times more memory is asked for than is used", memory, nullptr, "it asks for none"},
+      {"allocations", "after one call, no allocation and no deep copy", allocations, activation_allocations, ""},
+      {"kernels", "kernels have names of their own, inside the driver's regions", kernel_names, activation_kernel_names,
+       ""},
+      {"not a number", "NaN stays in its sample, where it shows, or is reported", not_a_number, activation_not_a_number,
+       ""},
+      {"magnitudes", "1e10 and denormal inputs give finite values, or an error", magnitudes, activation_magnitudes, ""},
+      {"operations", "the operation count is what was counted, and goes with the batch", operations, nullptr,
+       "its operations are not counted"},
+      {"checkpoint", "parameters come back from a checkpoint, and all there is with them", checkpoint, nullptr,
+       no_parameters},
+  };
+  return table;
+}
+
+double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least) {
+  double difference = 0, largest = at_least;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    largest = std::max(largest, std::abs(b[i]));
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+WorstParameter worst_parameter(const ByName& gradients, const ByName& expected) {
+  double largest = 0;
+  for (const auto& [name, gradient] : expected)
+    for (const double entry : gradient) largest = std::max(largest, std::abs(entry));
+  WorstParameter worst;
+  for (const auto& [name, gradient] : expected) {
+    const double error = difference(gradients.at(name), gradient, 1e-3 * largest);
+    if (!(error <= worst.error)) worst = {name, error};
+  }
+  return worst;
+}
+
+bool all_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+bool all_finite(const Gradients& gradients) {
+  return all_finite(gradients.y.values) && all_finite(gradients.dx.values) &&
+         std::all_of(gradients.parameters.begin(), gradients.parameters.end(),
+                     [](const auto& named) { return all_finite(named.second); });
+}
+
+std::vector<double> sample_of(const Tokens& tokens, int sample) {
+  const auto size = static_cast<std::ptrdiff_t>(tokens.shape.tokens) * tokens.channels;
+  const auto begin = tokens.values.begin() + sample * size;
+  return {begin, begin + size};
+}
+
+Tokens some_x(const Sizes& sizes) { return random_tokens(sizes.shape, sizes.inputs, 21); }
+
+Tokens some_dy(const Sizes& sizes) { return random_tokens(sizes.shape, sizes.outputs, 22); }
+
+}  // namespace ridgeline::conform

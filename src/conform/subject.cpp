@@ -1,0 +1,162 @@
+#include "conform/subject.hpp"
+
+#include <algorithm>
+
+#include "conform/gradient_check.hpp"
+
+namespace ridgeline::conform {
+
+std::vector<Signal::Content> read_signals(const SignalSlots& slots) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), slots);
+  const std::uint64_t* data = host_pointer(host);
+  std::vector<Signal::Content> contents;
+  for (std::size_t i = 0; i < host.extent(0); ++i) contents.push_back(Signal::decode(data[i]));
+  return contents;
+}
+
+template <class Scalar>
+Standalone<Scalar>::Standalone(int inputs, int outputs, int signals, std::size_t guard)
+    : Subject<Scalar>(inputs, outputs), signals_("ridgeline::conform/signals", signals), arena_(guard) {
+  Standalone::clear_signals();
+}
+
+template <class Scalar>
+void Standalone<Scalar>::prepare(const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) lay_out(shape);
+  arena_.allocate();
+  shape_ = {};
+}
+
+template <class Scalar>
+void Standalone<Scalar>::clear_signals() {
+  Kokkos::deep_copy(signals_, Signal::silent);
+}
+
+template <class Scalar>
+void Standalone<Scalar>::lay_out(const Shape& shape) {
+  if (shape == shape_) return;
+  arena_.restart();
+  shape_ = {};
+  reserve(shape, arena_);
+  shape_ = shape;
+}
+
+template <class Scalar>
+std::unique_ptr<Layer<Scalar>> Standalone<Scalar>::make(const LayerName& layer, int inputs, int outputs,
+                                                        const std::string& scope, int slot) {
+  const Registry& registry = Registry::instance();
+  const OptionValues options = option_values(layer);
+  Setup<Scalar> setup{
+      inputs, outputs, options, ParameterScope<Scalar>(parameters_, scope), Signal(signals_.data() + slot), registry};
+  return registry.get(layer.kind, layer.name).template make<Scalar>(setup);
+}
+
+template <class Scalar>
+LayerAlone<Scalar>::LayerAlone(const LayerName& layer, int inputs, int outputs, std::size_t guard)
+    : Standalone<Scalar>(inputs, outputs, 1, guard), layer_(this->make(layer, inputs, outputs, "", 0)) {
+  this->parameters_.allocate();
+}
+
+template <class Scalar>
+void LayerAlone<Scalar>::forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) {
+  this->lay_out(shape_of(x));
+  layer_->forward(x, residual, y);
+}
+
+template <class Scalar>
+void LayerAlone<Scalar>::backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) {
+  layer_->backward(x, dy, dx);
+}
+
+template <class Scalar>
+std::string LayerAlone<Scalar>::complaint() const {
+  const Signal::Content content = read_signals(this->signals_).front();
+  return content.raised ? layer_->explain(content) : "";
+}
+
+template <class Scalar>
+std::unique_ptr<LayerAlone<Scalar>> prepared_layer(const LayerName& layer, const Sizes& sizes, std::uint64_t seed) {
+  auto subject = std::make_unique<LayerAlone<Scalar>>(layer, sizes.inputs, sizes.outputs);
+  subject->prepare({sizes.shape});
+  randomise(subject->parameters(), seed);
+  return subject;
+}
+
+OptionValues option_values(const LayerName& layer) {
+  const Registry& registry = Registry::instance();
+  return OptionValues::from(registry.get(layer.kind, layer.name).options, layer.options, layer.kind + "." + layer.name,
+                            [&](const std::string& kind) { return registry.names(kind); });
+}
+
+Tokens zeros(const Shape& shape, int channels) {
+  return {shape, channels, std::vector<double>(static_cast<std::size_t>(shape.rows()) * channels)};
+}
+
+template <class Scalar>
+DeviceTokens<Scalar>::DeviceTokens(const Tokens& tokens)
+    : memory(to_device<Scalar>(tokens.values)),
+      view(tokens.empty() ? nullptr : memory.data(), tokens.empty() ? 0 : tokens.shape.batch,
+           tokens.empty() ? 0 : tokens.shape.tokens, tokens.empty() ? 0 : tokens.channels) {}
+
+template <class Scalar>
+Tokens DeviceTokens<Scalar>::to_tokens() const {
+  return {shape_of(view), extent(view, 2), to_host<Scalar>(memory)};
+}
+
+template <class Scalar>
+Tokens evaluate(Subject<Scalar>& subject, const Tokens& x, const Tokens& residual) {
+  const DeviceTokens<Scalar> in(x), added(residual), out(zeros(x.shape, subject.outputs()));
+  subject.forward(in.view, added.view, out.view);
+  return out.to_tokens();
+}
+
+template <class Scalar>
+Gradients differentiate(Subject<Scalar>& subject, const Tokens& x, const Tokens& dy, InputGradient input_gradient,
+                        bool accumulate) {
+  const bool wanted = input_gradient == InputGradient::wanted;
+  const DeviceTokens<Scalar> in(x), out(zeros(x.shape, subject.outputs())), cotangent(dy),
+      gradient(wanted ? zeros(x.shape, x.channels) : Tokens{});
+  if (!accumulate) Kokkos::deep_copy(subject.parameters().gradients(), Scalar(0));
+  subject.forward(in.view, {}, out.view);
+  subject.backward(in.view, cotangent.view, gradient.view);
+  return {out.to_tokens(), wanted ? gradient.to_tokens() : Tokens{}, parameter_gradients(subject.parameters())};
+}
+
+template <class Scalar>
+std::map<std::string, std::vector<double>> parameter_gradients(const Parameters<Scalar>& parameters) {
+  std::map<std::string, std::vector<double>> gradients;
+  for (const auto& entry : parameters.entries()) gradients[entry.name] = parameters.get_gradient(entry);
+  return gradients;
+}
+
+template <class Scalar>
+Kokkos::View<Scalar*, Memory> to_device(const std::vector<double>& values) {
+  const Kokkos::View<Scalar*, Memory> device("ridgeline::conform/values", values.size());
+  const auto host = Kokkos::create_mirror_view(device);
+  std::transform(values.begin(), values.end(), host_pointer(host), [](double v) { return static_cast<Scalar>(v); });
+  Kokkos::deep_copy(device, host);
+  return device;
+}
+
+template <class Scalar>
+std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>& values) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+  const Scalar* data = host_pointer(host);
+  return {data, data + host.extent(0)};
+}
+
+#define RIDGELINE_INSTANTIATE(Scalar)                                                                         \
+  template class Standalone<Scalar>;                                                                          \
+  template class LayerAlone<Scalar>;                                                                          \
+  template struct DeviceTokens<Scalar>;                                                                       \
+  template std::unique_ptr<LayerAlone<Scalar>> prepared_layer(const LayerName&, const Sizes&, std::uint64_t); \
+  template Tokens evaluate(Subject<Scalar>&, const Tokens&, const Tokens&);                                   \
+  template Gradients differentiate(Subject<Scalar>&, const Tokens&, const Tokens&, InputGradient, bool);      \
+  template std::map<std::string, std::vector<double>> parameter_gradients(const Parameters<Scalar>&);         \
+  template Kokkos::View<Scalar*, Memory> to_device(const std::vector<double>&);                               \
+  template std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>&);
+RIDGELINE_INSTANTIATE(float)
+RIDGELINE_INSTANTIATE(double)
+#undef RIDGELINE_INSTANTIATE
+
+}  // namespace ridgeline::conform

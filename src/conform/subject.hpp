@@ -1,0 +1,167 @@
+// What the conformance kit, the tests and the reference check examine: a layer standing alone, with its parameters,
+// memory and signal, given and asked for plain numbers on the host.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/parameters.hpp"
+#include "core/tensor.hpp"
+#include "layer/registry.hpp"
+
+namespace ridgeline::conform {
+
+/// Numbers on the host, [batch, tokens, channels], channel fastest. Empty where nothing is given or wanted.
+struct Tokens {
+  Shape shape;
+  int channels = 0;
+  std::vector<double> values;
+
+  bool empty() const { return values.empty(); }
+  double& at(int sample, int token, int channel) {
+    return values.at((static_cast<std::size_t>(sample) * shape.tokens + token) * channels + channel);
+  }
+  double at(int sample, int token, int channel) const { return const_cast<Tokens&>(*this).at(sample, token, channel); }
+};
+
+Tokens zeros(const Shape& shape, int channels);
+
+/// A layer's options as a deck would give them.
+using OptionTexts = std::map<std::string, std::string>;
+
+struct LayerName {
+  std::string kind;
+  std::string name;
+  OptionTexts options = {};
+};
+
+template <class Scalar>
+class Subject {
+ public:
+  Subject(int inputs, int outputs) : inputs_(inputs), outputs_(outputs) {}
+  virtual ~Subject() = default;
+
+  int inputs() const { return inputs_; }
+  int outputs() const { return outputs_; }
+
+  virtual Parameters<Scalar>& parameters() = 0;
+  /// Makes room for these shapes; what is run later must be among them.
+  virtual void prepare(const std::vector<Shape>& shapes) = 0;
+  /// As Layer's; a block and a model know no residual.
+  virtual void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) = 0;
+  virtual void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) = 0;
+  /// What the first raised signal means; empty where none is.
+  virtual std::string complaint() const = 0;
+  virtual void clear_signals() = 0;
+
+ private:
+  int inputs_;
+  int outputs_;
+};
+
+using SignalSlots = Kokkos::View<std::uint64_t*, Memory>;
+
+std::vector<Signal::Content> read_signals(const SignalSlots& slots);
+
+/// Memory and signals of something that is laid out anew for every shape, as a model does it for its layers.
+template <class Scalar>
+class Standalone : public Subject<Scalar> {
+ public:
+  /// `guard`: as Arena's.
+  Standalone(int inputs, int outputs, int signals, std::size_t guard = 0);
+
+  Parameters<Scalar>& parameters() override { return parameters_; }
+  void prepare(const std::vector<Shape>& shapes) override;
+  void clear_signals() override;
+
+  const Arena& arena() const { return arena_; }
+
+ protected:
+  virtual void reserve(const Shape& shape, Arena& arena) = 0;
+
+  void lay_out(const Shape& shape);
+  std::unique_ptr<Layer<Scalar>> make(const LayerName& layer, int inputs, int outputs, const std::string& scope,
+                                      int slot);
+
+  Parameters<Scalar> parameters_;
+  SignalSlots signals_;
+
+ private:
+  Arena arena_;
+  Shape shape_;
+};
+
+template <class Scalar>
+class LayerAlone final : public Standalone<Scalar> {
+ public:
+  /// Throws Error(Exit::mistake) where the layer or an option is unknown, or the layer refuses to be made.
+  LayerAlone(const LayerName& layer, int inputs, int outputs, std::size_t guard = 0);
+
+  void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override;
+  void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) override;
+  std::string complaint() const override;
+
+  Layer<Scalar>& layer() { return *layer_; }
+
+ private:
+  void reserve(const Shape& shape, Arena& arena) override { layer_->reserve(shape, arena); }
+
+  std::unique_ptr<Layer<Scalar>> layer_;
+};
+
+/// Sizes of a call.
+struct Sizes {
+  Shape shape;
+  int inputs;
+  int outputs;
+};
+
+/// A layer, prepared for a shape, with random parameters.
+template <class Scalar>
+std::unique_ptr<LayerAlone<Scalar>> prepared_layer(const LayerName& layer, const Sizes& sizes, std::uint64_t seed = 1);
+
+/// A layer's options, checked against its declaration. Throws Error(Exit::mistake).
+OptionValues option_values(const LayerName& layer);
+
+/// Memory for tokens on the device, and the view that layers take of it.
+template <class Scalar>
+struct DeviceTokens {
+  explicit DeviceTokens(const Tokens& tokens);
+
+  Tokens to_tokens() const;
+  void fill(double value) { Kokkos::deep_copy(memory, static_cast<Scalar>(value)); }
+
+  Kokkos::View<Scalar*, Memory> memory;
+  Tensor<Scalar> view;
+};
+
+/// y for x, and residual + y where `residual` is not empty.
+template <class Scalar>
+Tokens evaluate(Subject<Scalar>& subject, const Tokens& x, const Tokens& residual = {});
+
+struct Gradients {
+  Tokens y;
+  Tokens dx;
+  std::map<std::string, std::vector<double>> parameters;  ///< by name
+};
+
+enum class InputGradient { wanted, unwanted };
+
+/// One forward and one backward pass. Parameter gradients begin at zero, or at what they are where `accumulate`.
+template <class Scalar>
+Gradients differentiate(Subject<Scalar>& subject, const Tokens& x, const Tokens& dy,
+                        InputGradient input_gradient = InputGradient::wanted, bool accumulate = false);
+
+/// The gradients of all parameters, by name.
+template <class Scalar>
+std::map<std::string, std::vector<double>> parameter_gradients(const Parameters<Scalar>& parameters);
+
+/// [length], copied from the host and rounded to Scalar.
+template <class Scalar>
+Kokkos::View<Scalar*, Memory> to_device(const std::vector<double>& values);
+template <class Scalar>
+std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>& values);
+
+}  // namespace ridgeline::conform

@@ -1,0 +1,100 @@
+// Checks of what Kokkos tools see of a layer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "conform/check.hpp"
+#include "conform/pointwise.hpp"
+#include "core/region.hpp"
+#include "core/tools_watch.hpp"
+
+namespace ridgeline::conform {
+namespace {
+
+bool begins_with(const std::string& text, const std::string& beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
+/// The library's own: its names, and what Kokkos does for itself.
+bool is_kokkos(const ToolsEvent& event) { return begins_with(event.name, "Kokkos"); }
+
+/// Calls once for what happens in a first call only, and then under watch, inside a region as the driver opens them.
+struct Watched {
+  std::vector<ToolsEvent> events;
+  std::string unbalanced;  ///< which pass leaves regions open, or closes one that it did not open
+};
+
+Watched watch(const std::vector<std::pair<std::string, std::function<void()>>>& passes) {
+  for (const auto& [name, pass] : passes) pass();
+  Watched watched;
+  const ToolsWatch watch;
+  for (const auto& [name, pass] : passes) {
+    const Region region(name);
+    pass();
+    if (watch.depth() != 1 && watched.unbalanced.empty()) watched.unbalanced = name;
+  }
+  watched.events = watch.events();
+  return watched;
+}
+
+template <class Scalar>
+Watched watch_layer(const Case& tried) {
+  const auto layer = prepared_layer<Scalar>(tried.layer, tried.sizes);
+  const DeviceTokens<Scalar> x(some_x(tried.sizes)), dy(some_dy(tried.sizes)),
+      y(zeros(tried.sizes.shape, tried.sizes.outputs)), dx(zeros(tried.sizes.shape, tried.sizes.inputs));
+  return watch({{"forward", [&] { layer->forward(x.view, {}, y.view); }},
+                {"backward", [&] { layer->backward(x.view, dy.view, dx.view); }}});
+}
+
+Watched watch_activation(const Case& tried) {
+  Pointwise<float> pointwise(tried);
+  return watch({{"forward", [&] { pointwise.run(); }}});
+}
+
+Finding judge_allocations(const Watched& watched) {
+  for (const ToolsEvent& event : watched.events) {
+    if (event.kind == ToolsEvent::Kind::kernel || is_kokkos(event)) continue;
+    return failed(fmt::format("a second call {} of \"{}\", {} bytes",
+                              event.kind == ToolsEvent::Kind::allocation ? "makes an allocation" : "makes a deep copy",
+                              event.name, event.bytes),
+                  static_cast<double>(event.bytes));
+  }
+  return passed();
+}
+
+Finding judge_kernels(const Watched& watched, const LayerName& layer) {
+  const LayerEntry& entry = Registry::instance().get(layer.kind, layer.name);
+  std::vector<std::string> beginnings = {"ridgeline::", layer.name + "::"};
+  if (entry.origin != LayerEntry::built_in)
+    beginnings.push_back(std::filesystem::path(entry.origin).stem().string() + "::");
+  for (const ToolsEvent& event : watched.events) {
+    if (event.kind != ToolsEvent::Kind::kernel || is_kokkos(event)) continue;
+    if (std::none_of(beginnings.begin(), beginnings.end(),
+                     [&](const std::string& beginning) { return begins_with(event.name, beginning); }))
+      return failed(
+          fmt::format("the kernel \"{}\" has no name that begins ridgeline:: or {}::", event.name, layer.name));
+    if (event.depth < 1)
+      return failed(fmt::format("the kernel \"{}\" runs outside the region that the driver opened", event.name));
+  }
+  if (!watched.unbalanced.empty())
+    return failed("its " + watched.unbalanced + " pass does not close as many regions as it opens");
+  return passed();
+}
+
+}  // namespace
+
+Finding allocations(const Case& tried) {
+  Finding finding = judge_allocations(watch_layer<float>(tried));
+  return finding.result == Finding::Result::failed ? finding : judge_allocations(watch_layer<double>(tried));
+}
+
+Finding kernel_names(const Case& tried) { return judge_kernels(watch_layer<float>(tried), tried.layer); }
+
+Finding activation_allocations(const Case& tried) { return judge_allocations(watch_activation(tried)); }
+
+Finding activation_kernel_names(const Case& tried) { return judge_kernels(watch_activation(tried), tried.layer); }
+
+}  // namespace ridgeline::conform

@@ -1,0 +1,114 @@
+// An activation with one flaw at a time, as flawed_layer_test.cpp has layers.
+#include "caught.hpp"
+#include "support/conforming.hpp"
+
+namespace ridgeline::conform {
+namespace {
+
+enum class Flaw {
+  none,
+  wrong_slope,
+  imprecise_in_single,
+  needs_slope_apart,
+  forgets_bias,
+  leaves_unwritten,
+  counts_calls,
+  sees_second_row,
+  writes_beyond,
+  allocates,
+  unnamed_kernel,
+  hides_nan,
+  spreads_infinity,
+  overflows,
+};
+
+/// z² / (1 + |z|), computed in two kernels, the value before the slope.
+template <class Scalar>
+class Flawed final : public Activation<Scalar> {
+ public:
+  explicit Flawed(Flaw flaw) : flaw_(flaw) {}
+
+  void apply(Matrix<const Scalar> z, Vector<const Scalar> bias, Matrix<Scalar> value,
+             Matrix<Scalar> slope) const override {
+    if (flaw_ == Flaw::allocates) Kokkos::View<Scalar*, Memory>("ridgeline::test/extra", 3);
+    const auto slopes = [&] { launch("ridgeline::test/slope", z, bias, slope, true, flaw_, 0); };
+    // In the place of z the slope may only be written when z is needed no more.
+    if (flaw_ == Flaw::needs_slope_apart) slopes();
+    launch(flaw_ == Flaw::unnamed_kernel ? "square" : "ridgeline::test/value", z, bias, value, false, flaw_, calls_);
+    if (flaw_ != Flaw::needs_slope_apart) slopes();
+    ++calls_;
+  }
+
+  static void launch(const char* name, Matrix<const Scalar> z, Vector<const Scalar> bias, Matrix<Scalar> result,
+                     bool slope, Flaw flaw, int calls) {
+    const int columns = extent(z, 1), size = static_cast<int>(z.size()), second = extent(z, 0) > 1 ? columns : 0;
+    Kokkos::parallel_for(
+        name, RangePolicy(0, size), KOKKOS_LAMBDA(int i) {
+          const Scalar t = z.data()[i] + (flaw == Flaw::forgets_bias ? Scalar(0) : bias(i % columns));
+          const Scalar a = t < 0 ? -t : t, over = 1 / (1 + a);
+          Scalar number = slope ? t * over * (1 + over) : t * (t * over);
+          if (flaw == Flaw::wrong_slope && slope) number *= Scalar(1.00001);
+          if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
+          if (flaw == Flaw::counts_calls) number += Scalar(calls);
+          if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
+          if (flaw == Flaw::hides_nan && !(number == number)) number = 0;
+          if (flaw == Flaw::spreads_infinity && !slope) number += 0 * z.data()[size / 2];
+          if (flaw == Flaw::overflows && a > Scalar(1e9)) number /= Scalar(0);
+          if (flaw == Flaw::leaves_unwritten && i == size - 1) return;
+          result.data()[i] = number;
+          if (flaw == Flaw::writes_beyond && i == 0) result.data()[size] = 1;
+        });
+  }
+
+ private:
+  Flaw flaw_;
+  mutable int calls_ = 0;
+};
+
+struct Expectation {
+  Flaw flaw;
+  const char* name;
+  const char* check;
+  const char* says;
+};
+
+const Expectation expectations[] = {
+    {Flaw::wrong_slope, "wrong_slope", "gradients", "difference"},
+    {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "single"},
+    {Flaw::needs_slope_apart, "needs_slope_apart", "sources", "in the place"},
+    {Flaw::forgets_bias, "forgets_bias", "sources", "bias"},
+    {Flaw::leaves_unwritten, "leaves_unwritten", "sources", "unwritten"},
+    {Flaw::counts_calls, "counts_calls", "repetition", "run twice"},
+    {Flaw::sees_second_row, "sees_second_row", "samples", "another row"},
+    {Flaw::writes_beyond, "writes_beyond", "guard zones", "memory beside"},
+    {Flaw::allocates, "allocates", "allocations", "ridgeline::test/extra"},
+    {Flaw::unnamed_kernel, "unnamed_kernel", "kernels", "\"square\""},
+    {Flaw::hides_nan, "hides_nan", "not a number", "NaN gives a number"},
+    {Flaw::spreads_infinity, "spreads_infinity", "not a number", "changes others"},
+    {Flaw::overflows, "overflows", "magnitudes", "1e+10"},
+};
+
+LayerName registered(Flaw flaw, const std::string& name) {
+  LayerEntry entry;
+  entry.kind = "flawed_activation";
+  entry.name = name;
+  entry.summary = "an activation with a flaw";
+  entry.make_activation_float = [flaw] { return std::make_unique<Flawed<float>>(flaw); };
+  entry.make_activation_double = [flaw] { return std::make_unique<Flawed<double>>(flaw); };
+  Registry& registry = Registry::instance();
+  if (registry.find(entry.kind, entry.name) == nullptr) registry.add(entry);
+  return {entry.kind, entry.name};
+}
+
+TEST(FlawedActivation, WithoutAFlawConforms) { support::expect_conforming(registered(Flaw::none, "none")); }
+
+class FlawedActivation : public ::testing::TestWithParam<Expectation> {};
+INSTANTIATE_TEST_SUITE_P(, FlawedActivation, ::testing::ValuesIn(expectations),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(FlawedActivation, IsCaught) {
+  expect_caught(registered(GetParam().flaw, GetParam().name), GetParam().check, GetParam().says);
+}
+
+}  // namespace
+}  // namespace ridgeline::conform
