@@ -124,7 +124,7 @@ class FourierEncoder final : public Layer<Scalar> {
   Operations operations(const Shape& shape) const override {
     const double phases = 2.0 * shape.rows() * frequency_count_ * coordinates_;
     const double outputs = map_.operations(shape.rows());
-    return {phases + outputs, phases + 2 * outputs, phases, phases};
+    return {phases + outputs, phases + 2 * outputs};
   }
 
  private:

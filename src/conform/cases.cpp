@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ridgeline::conform {
 namespace {
 
-constexpr int square_channels[] = {24,
-                                   48};  // for layers that take the same number in and out, and heads that divide it
+/// Channels in and out for layers that refuse others: heads divide those that come in, or as many go out.
+constexpr std::pair<int, int> divisible_channels[] = {{24, 10}, {48, 10}, {24, 24}, {48, 48}};
 
 std::vector<std::string> values_to_try(const Option& option) {
   std::vector<std::string> values = option.trials();
@@ -38,10 +39,10 @@ std::string add_case(std::vector<Case>& cases, const LayerName& layer, const Siz
     cases.push_back({layer, sizes, standard});
     return "";
   }
-  for (const int channels : square_channels) {
-    const Sizes square{sizes.shape, channels, channels};
-    if (!refusal(layer, square).empty()) continue;
-    cases.push_back({layer, square, standard});
+  for (const auto& [inputs, outputs] : divisible_channels) {
+    const Sizes divisible{sizes.shape, inputs, outputs};
+    if (!refusal(layer, divisible).empty()) continue;
+    cases.push_back({layer, divisible, standard});
     return "";
   }
   return reason;
@@ -84,12 +85,17 @@ std::string text(const Case& tried) {
 
 std::string options_text(const LayerName& layer) {
   std::string text;
-  for (const auto& [key, value] : layer.options) {
-    const bool plain = value.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+-/") == std::string::npos;
-    text += fmt::format("{}--option {}={}", text.empty() ? "" : " ", key, plain ? value : "'" + value + "'");
-  }
+  for (const auto& [key, value] : layer.options)
+    text += fmt::format("{}--option {}={}", text.empty() ? "" : " ", key, shell_word(value));
   return text;
+}
+
+std::string shell_word(const std::string& text) {
+  const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+-/=:";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return word + "'";
 }
 
 bool is_activation(const LayerName& layer) {

@@ -24,8 +24,8 @@ struct Cases {
   std::vector<std::string> refused;  ///< which options cannot be tried: the layer's own sentence
 };
 
-/// The layer as it is at every size, and its variations at some. A layer that refuses sizes (heads that must divide the
-/// channels) is given as many channels out as in, 24 or 48. Throws Error(Exit::mistake) where the layer as it is
+/// The layer as it is at every size, and its variations at some. A layer that refuses sizes is given 24 or 48 channels,
+/// which heads divide, and where it refuses that too, as many out as in. Throws Error(Exit::mistake) where the layer as it is
 /// cannot be made at any size.
 Cases cases_of(const LayerName& layer);
 
@@ -34,6 +34,9 @@ std::string text(const Case& tried);
 
 /// "--option heads=3", …
 std::string options_text(const LayerName& layer);
+
+/// What a shell reads as this one word: in quotes where it has to be.
+std::string shell_word(const std::string& text);
 
 bool is_activation(const LayerName& layer);
 

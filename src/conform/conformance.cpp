@@ -55,10 +55,14 @@ const char* word(Result result) {
 
 std::string title(const LayerName& layer) { return layer.kind + "/" + layer.name; }
 
+/// The command that shows a failure again. A plugin that came by the environment is named as well.
 std::string command(const Case& tried, const std::vector<std::string>& plugins) {
+  const std::string& origin = Registry::instance().get(tried.layer.kind, tried.layer.name).origin;
+  const bool by_environment = plugins.empty() && origin != LayerEntry::built_in;
   std::string text = "ridgeline conform " + title(tried.layer);
   if (!tried.layer.options.empty()) text += " " + options_text(tried.layer);
-  for (const std::string& plugin : plugins) text += " --plugin " + plugin;
+  for (const std::string& plugin : by_environment ? std::vector<std::string>{origin} : plugins)
+    text += " --plugin " + shell_word(plugin);
   return text;
 }
 

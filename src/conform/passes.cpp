@@ -97,14 +97,17 @@ Finding sources(const Case& tried) {
   const Tokens y = out.to_tokens();
   if (y.values != expected.y.values)
     return failed("the forward pass reads memory that it has not written before (the output, or what it reserved)");
-  out.fill(nan);  // the backward pass is not given it
+  // The backward pass is not given the output, and x again, which need not lie where it did.
+  const DeviceTokens<double> again(x);
+  out.fill(nan);
+  in.fill(nan);
   ruin(layer->arena().passing_block());
-  layer->backward(in.view, cotangent.view, gradient.view);
+  layer->backward(again.view, cotangent.view, gradient.view);
   const Gradients found{y, gradient.to_tokens(), parameter_gradients(layer->parameters())};
   if (!same_bits(found, expected))
     return failed(
-        "the backward pass reads what it was not given (the output, passing memory of the forward pass, or "
-        "memory that it has not written before): it changes " +
+        "the backward pass reads what it was not given (the output, x where the forward pass had it, passing memory of "
+        "the forward pass, or memory that it has not written before): it changes " +
         differing(found, expected));
   return passed();
 }

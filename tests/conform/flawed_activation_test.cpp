@@ -100,7 +100,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   return {entry.kind, entry.name};
 }
 
-TEST(FlawedActivation, WithoutAFlawConforms) { support::expect_conforming(registered(Flaw::none, "none")); }
+TEST(FlawlessActivation, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
 
 class FlawedActivation : public ::testing::TestWithParam<Expectation> {};
 INSTANTIATE_TEST_SUITE_P(, FlawedActivation, ::testing::ValuesIn(expectations),

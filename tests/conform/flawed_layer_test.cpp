@@ -14,6 +14,7 @@ enum class Flaw {
   overwrites_gradient,
   gradient_needs_dx,
   reads_output,
+  reads_kept_input,
   reads_passing,
   reads_unwritten,
   ignores_residual,
@@ -58,6 +59,7 @@ class Flawed final : public Layer<Scalar> {
 
   void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
     if (flaw_ == Flaw::throws) throw std::runtime_error("a flaw");
+    input_ = x;
     output_ = y;
     map_.product(rows_of(x), hidden_);
     if (flaw_ == Flaw::reads_unwritten) scale(hidden_, gradient_, hidden_, hidden_, false);
@@ -80,7 +82,7 @@ class Flawed final : public Layer<Scalar> {
     const bool reads_output = flaw_ == Flaw::reads_output;
     scale(hidden_, rows_of(dy), gradient_, reads_output ? read(rows_of(output_)) : read(hidden_),
           reads_output || flaw_ == Flaw::reads_passing);
-    map_.add_weight_gradient(rows_of(x), gradient_);
+    map_.add_weight_gradient(rows_of(flaw_ == Flaw::reads_kept_input ? input_ : x), gradient_);
     if (flaw_ == Flaw::gradient_needs_dx && dx.data() == nullptr) map_.add_weight_gradient(rows_of(x), gradient_);
     if (dx.data() != nullptr) map_.input_gradient(gradient_, rows_of(dx));
     if (flaw_ == Flaw::wrong_gradient && dx.data() != nullptr) enlarge(dx.data(), dx.size());
@@ -190,6 +192,7 @@ class Flawed final : public Layer<Scalar> {
   Matrix<Scalar> hidden_;    // [B·N, outputs]
   Matrix<Scalar> gradient_;  // [B·N, outputs]
   ColumnSums<Scalar> sums_;
+  Tensor<const Scalar> input_;
   Tensor<Scalar> output_;
 };
 
@@ -206,6 +209,7 @@ const Expectation expectations[] = {
     {Flaw::overwrites_gradient, "overwrites_gradient", "accumulation", "map.bias"},
     {Flaw::gradient_needs_dx, "gradient_needs_dx", "accumulation", "map.weight"},
     {Flaw::reads_output, "reads_output", "sources", "the backward pass"},
+    {Flaw::reads_kept_input, "reads_kept_input", "sources", "the backward pass"},
     {Flaw::reads_passing, "reads_passing", "sources", "the backward pass"},
     {Flaw::reads_unwritten, "reads_unwritten", "sources", "the forward pass"},
     {Flaw::ignores_residual, "ignores_residual", "residual", "residual"},
@@ -246,7 +250,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   return {entry.kind, entry.name};
 }
 
-TEST(FlawedLayer, WithoutAFlawConforms) { support::expect_conforming(registered(Flaw::none, "none")); }
+TEST(FlawlessLayer, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
 
 class FlawedLayer : public ::testing::TestWithParam<Expectation> {};
 INSTANTIATE_TEST_SUITE_P(, FlawedLayer, ::testing::ValuesIn(expectations),
