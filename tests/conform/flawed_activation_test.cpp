@@ -88,11 +88,12 @@ const Expectation expectations[] = {
     {Flaw::overflows, "overflows", "magnitudes", "1e+10"},
 };
 
-LayerName registered(Flaw flaw, const std::string& name) {
+LayerName registered(Flaw flaw, const std::string& name, const std::string& origin = LayerEntry::built_in) {
   LayerEntry entry;
   entry.kind = "flawed_activation";
   entry.name = name;
   entry.summary = "an activation with a flaw";
+  entry.origin = origin;
   entry.make_activation_float = [flaw] { return std::make_unique<Flawed<float>>(flaw); };
   entry.make_activation_double = [flaw] { return std::make_unique<Flawed<double>>(flaw); };
   Registry& registry = Registry::instance();
@@ -108,6 +109,15 @@ INSTANTIATE_TEST_SUITE_P(, FlawedActivation, ::testing::ValuesIn(expectations),
 
 TEST_P(FlawedActivation, IsCaught) {
   expect_caught(registered(GetParam().flaw, GetParam().name), GetParam().check, GetParam().says);
+}
+
+/// Also where the plugin came by the environment, from a folder that a shell would take for two words.
+TEST(FlawedPlugin, StandsInTheCommandThatReproduces) {
+  const Conformance conformance = examine(registered(Flaw::wrong_slope, "of_plugin", "/a folder/it's.so"));
+  const std::string command = "ridgeline conform flawed_activation/of_plugin --plugin ";
+  const std::string by_environment = report(conformance, {}), given = report(conformance, {"./flawed.so"});
+  EXPECT_NE(by_environment.find(command + "'/a folder/it'\\''s.so'\n"), std::string::npos) << by_environment;
+  EXPECT_NE(given.find(command + "./flawed.so\n"), std::string::npos) << given;
 }
 
 }  // namespace

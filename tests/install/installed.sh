@@ -94,3 +94,6 @@ for name in swiglu fourier physics; do
   grep -q "= *$name\$" "$folder/home/plugins/deck.ini" || fail "$name was not run"
 done
 [[ -s $folder/home/galerkin/report.html ]] || fail "galerkin left no report"
+for layer in ffn/swiglu encoder/fourier attention/galerkin attention/physics; do
+  conformance=$(elsewhere "$installed/bin/ridgeline" conform "$layer" "${options[@]}") || fail "$conformance"
+done

@@ -100,20 +100,6 @@ TEST(Functional, MeanDoesNotDependOnTheSampling) {
   }
 }
 
-TEST(Functional, DoesNotDependOnTheOrderOfTokens) {
-  const Sizes sizes{{1, 40}, 6, 6};
-  const auto layer = prepared_layer<double>(functional({{"ridge", "1e-2"}}), sizes);
-  const auto reversed = [&](const Tokens& tokens) {
-    Tokens result = tokens;
-    for (int n = 0; n < tokens.shape.tokens; ++n)
-      for (int c = 0; c < tokens.channels; ++c)
-        result.at(0, n, c) = tokens.values[(tokens.shape.tokens - 1 - n) * tokens.channels + c];
-    return result;
-  };
-  const Tokens x = random_tokens(sizes.shape, sizes.inputs, 34);
-  EXPECT_LT(error(evaluate(*layer, reversed(x)).values, reversed(evaluate(*layer, x)).values), 1e-11);
-}
-
 // ---- breakdown ----
 
 /// Two samples of which the second's tokens are all the same: its coefficients have rank one.
