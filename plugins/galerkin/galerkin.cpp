@@ -205,7 +205,8 @@ class GalerkinAttention final : public Layer<Scalar> {
   }
 
   Operations operations(const Shape& shape) const override {
-    const double rows = shape.rows(), d = width_ / heads_;
+    const int head_width = width_ / heads_;
+    const double rows = shape.rows(), d = head_width;
     const double tokens = rows * width_ * (3.0 * width_ + d + output_.outputs());
     const double synthesis = d * width_ * shape.batch * output_.outputs();
     return {2 * (tokens + synthesis), 4 * (tokens + synthesis)};

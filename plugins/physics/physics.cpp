@@ -369,7 +369,8 @@ class PhysicsAttention final : public Layer<Scalar> {
   }
 
   Operations operations(const Shape& shape) const override {
-    const double rows = shape.rows(), d = width_ / heads_;
+    const int head_width = width_ / heads_;
+    const double rows = shape.rows(), d = head_width;
     const double maps =
         assign_.operations(shape.rows()) + content_.operations(shape.rows()) + output_.operations(shape.rows());
     const double weights = 3 * 2.0 * rows * heads_ * slices_ * d;  // logits, contraction, spreading

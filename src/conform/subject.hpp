@@ -20,10 +20,13 @@ struct Tokens {
   std::vector<double> values;
 
   bool empty() const { return values.empty(); }
-  double& at(int sample, int token, int channel) {
-    return values.at((static_cast<std::size_t>(sample) * shape.tokens + token) * channels + channel);
+  double& at(int sample, int token, int channel) { return values.at(index(sample, token, channel)); }
+  double at(int sample, int token, int channel) const { return values.at(index(sample, token, channel)); }
+
+ private:
+  std::size_t index(int sample, int token, int channel) const {
+    return (static_cast<std::size_t>(sample) * shape.tokens + token) * channels + channel;
   }
-  double at(int sample, int token, int channel) const { return const_cast<Tokens&>(*this).at(sample, token, channel); }
 };
 
 Tokens zeros(const Shape& shape, int channels);

@@ -2,14 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "conform/check.hpp"
 #include "conform/pointwise.hpp"
 #include "core/region.hpp"
-#include "core/tools_watch.hpp"
+#include "core/tools.hpp"
 
 namespace ridgeline::conform {
 namespace {
@@ -18,19 +20,50 @@ bool begins_with(const std::string& text, const std::string& beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
 
+struct Event {
+  enum class Kind { kernel, allocation, deep_copy };
+  Kind kind;
+  std::string name;         ///< the kernel's label, the view's, or the destination's
+  std::uint64_t bytes = 0;  ///< of an allocation and a deep copy
+  int depth = 0;            ///< regions that are open, less those that were when the watch began: may be negative
+};
+
+/// Lists what Kokkos does as long as it lives.
+class Watch final : public ToolsListener {
+ public:
+  void begin_kernel(const char* name) override { note(Event::Kind::kernel, name, 0); }
+  void allocate(const char* name, std::uint64_t bytes) override { note(Event::Kind::allocation, name, bytes); }
+  void begin_deep_copy(const char* to, const char*, std::uint64_t bytes) override {
+    note(Event::Kind::deep_copy, to, bytes);
+  }
+  void push_region(const char*) override { ++depth_; }
+  void pop_region() override { --depth_; }
+
+  /// In the order of their beginnings.
+  const std::vector<Event>& events() const { return events_; }
+  /// Regions that are open, less those that were when the watch began.
+  int depth() const { return depth_; }
+
+ private:
+  void note(Event::Kind kind, const char* name, std::uint64_t bytes) { events_.push_back({kind, name, bytes, depth_}); }
+
+  std::vector<Event> events_;
+  int depth_ = 0;
+};
+
 /// The library's own: its names, and what Kokkos does for itself.
-bool is_kokkos(const ToolsEvent& event) { return begins_with(event.name, "Kokkos"); }
+bool is_kokkos(const Event& event) { return begins_with(event.name, "Kokkos"); }
 
 /// Calls once for what happens in a first call only, and then under watch, inside a region as the driver opens them.
 struct Watched {
-  std::vector<ToolsEvent> events;
+  std::vector<Event> events;
   std::string unbalanced;  ///< which pass leaves regions open, or closes one that it did not open
 };
 
 Watched watch(const std::vector<std::pair<std::string, std::function<void()>>>& passes) {
   for (const auto& [name, pass] : passes) pass();
   Watched watched;
-  const ToolsWatch watch;
+  const Watch watch;
   for (const auto& [name, pass] : passes) {
     const Region region(name);
     pass();
@@ -55,10 +88,10 @@ Watched watch_activation(const Case& tried) {
 }
 
 Finding judge_allocations(const Watched& watched) {
-  for (const ToolsEvent& event : watched.events) {
-    if (event.kind == ToolsEvent::Kind::kernel || is_kokkos(event)) continue;
+  for (const Event& event : watched.events) {
+    if (event.kind == Event::Kind::kernel || is_kokkos(event)) continue;
     return failed(fmt::format("a second call {} of \"{}\", {} bytes",
-                              event.kind == ToolsEvent::Kind::allocation ? "makes an allocation" : "makes a deep copy",
+                              event.kind == Event::Kind::allocation ? "makes an allocation" : "makes a deep copy",
                               event.name, event.bytes),
                   static_cast<double>(event.bytes));
   }
@@ -70,8 +103,8 @@ Finding judge_kernels(const Watched& watched, const LayerName& layer) {
   std::vector<std::string> beginnings = {"ridgeline::", layer.name + "::"};
   if (entry.origin != LayerEntry::built_in)
     beginnings.push_back(std::filesystem::path(entry.origin).stem().string() + "::");
-  for (const ToolsEvent& event : watched.events) {
-    if (event.kind != ToolsEvent::Kind::kernel || is_kokkos(event)) continue;
+  for (const Event& event : watched.events) {
+    if (event.kind != Event::Kind::kernel || is_kokkos(event)) continue;
     if (std::none_of(beginnings.begin(), beginnings.end(),
                      [&](const std::string& beginning) { return begins_with(event.name, beginning); }))
       return failed(
