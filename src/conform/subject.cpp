@@ -131,7 +131,7 @@ std::map<std::string, std::vector<double>> parameter_gradients(const Parameters<
 
 template <class Scalar>
 Kokkos::View<Scalar*, Memory> to_device(const std::vector<double>& values) {
-  const Kokkos::View<Scalar*, Memory> device("ridgeline::conform/values", values.size());
+  Kokkos::View<Scalar*, Memory> device("ridgeline::conform/values", values.size());
   const auto host = Kokkos::create_mirror_view(device);
   std::transform(values.begin(), values.end(), host_pointer(host), [](double v) { return static_cast<Scalar>(v); });
   Kokkos::deep_copy(device, host);
@@ -145,6 +145,7 @@ std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>& values) {
   return {data, data + host.extent(0)};
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): Scalar is a type
 #define RIDGELINE_INSTANTIATE(Scalar)                                                                         \
   template class Standalone<Scalar>;                                                                          \
   template class LayerAlone<Scalar>;                                                                          \
@@ -158,5 +159,6 @@ std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>& values) {
 RIDGELINE_INSTANTIATE(float)
 RIDGELINE_INSTANTIATE(double)
 #undef RIDGELINE_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace ridgeline::conform

@@ -86,7 +86,8 @@ class Flawed final : public Layer<Scalar> {
     if (flaw_ == Flaw::gradient_needs_dx && dx.data() == nullptr) map_.add_weight_gradient(rows_of(x), gradient_);
     if (dx.data() != nullptr) map_.input_gradient(gradient_, rows_of(dx));
     if (flaw_ == Flaw::wrong_gradient && dx.data() != nullptr) enlarge(dx.data(), dx.size());
-    if (flaw_ == Flaw::writes_gradient_given) enlarge(const_cast<Scalar*>(dy.data()), 1);
+    if (flaw_ == Flaw::writes_gradient_given)
+      enlarge(const_cast<Scalar*>(dy.data()), 1);  // NOLINT(*-const-cast): the flaw
   }
 
   Operations operations(const Shape& shape) const override {
@@ -162,7 +163,7 @@ class Flawed final : public Layer<Scalar> {
               if (i == 0) hidden.data()[size] = 1;
               break;
             case Flaw::hides_nan:
-              if (!(entry == entry)) entry = 0;
+              if (!(entry <= 0 || entry > 0)) entry = 0;  // NaN
               break;
             case Flaw::overflows:
               if (x(sample, n, 0) > Scalar(1e9)) entry /= Scalar(0);
@@ -202,6 +203,9 @@ struct Expectation {
   const char* check;
   const char* says;
 };
+
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks it up by this name
+void PrintTo(const Expectation& expectation, std::ostream* out) { *out << expectation.name; }
 
 const Expectation expectations[] = {
     {Flaw::wrong_gradient, "wrong_gradient", "gradients", "x["},

@@ -61,8 +61,8 @@ TEST(Kit, SizesAreOfEverySort) {
 
 TEST(Kit, ReportsForMachines) {
   const std::string text = report_json(examine({"activation", "relu"}), {});
-  for (const char* part : {"\"layer\": \"activation/relu\"", "\"conforms\": true", "\"failed\": 0",
-                           "\"name\": \"gradients\"", "\"result\": \"not applicable\"", "\"command\": null"})
+  for (const char* part : {R"("layer": "activation/relu")", R"("conforms": true)", R"("failed": 0)",
+                           R"("name": "gradients")", R"("result": "not applicable")", R"("command": null)"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 

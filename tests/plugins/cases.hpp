@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conform/cases.hpp"
+#include "support/conforming.hpp"
 #include "support/subject.hpp"
 
 namespace ridgeline::support {

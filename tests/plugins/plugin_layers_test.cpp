@@ -4,7 +4,6 @@
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
 #include "core/error.hpp"
-#include "support/conforming.hpp"
 
 namespace ridgeline::support {
 namespace {

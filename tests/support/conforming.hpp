@@ -1,11 +1,29 @@
 // Holding a layer against the conformance kit, in a test.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <ostream>
 
 #include "conform/conformance.hpp"
+
+namespace ridgeline::conform {
+
+// For messages; GoogleTest looks them up by this name.
+// NOLINTBEGIN(readability-identifier-naming)
+inline void PrintTo(const LayerName& layer, std::ostream* out) {
+  *out << layer.kind << "/" << layer.name << (layer.options.empty() ? "" : " ") << options_text(layer);
+}
+inline void PrintTo(const Case& tried, std::ostream* out) {
+  const auto& [shape, inputs, outputs] = tried.sizes;
+  PrintTo(tried.layer, out);
+  *out << fmt::format(", {} samples of {} tokens, {} to {} channels", shape.batch, shape.tokens, inputs, outputs);
+}
+// NOLINTEND(readability-identifier-naming)
+
+}  // namespace ridgeline::conform
 
 namespace ridgeline::support {
 
