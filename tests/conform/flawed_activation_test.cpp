@@ -1,4 +1,6 @@
 // An activation with one flaw at a time, as flawed_layer_test.cpp has layers.
+#include <cmath>
+
 #include "caught.hpp"
 #include "support/conforming.hpp"
 
@@ -51,7 +53,7 @@ class Flawed final : public Activation<Scalar> {
           if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
           if (flaw == Flaw::counts_calls) number += Scalar(calls);
           if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
-          if (flaw == Flaw::hides_nan && !(number <= 0 || number > 0)) number = 0;
+          if (flaw == Flaw::hides_nan && std::isnan(number)) number = 0;
           if (flaw == Flaw::spreads_infinity && !slope) number += 0 * z.data()[size / 2];
           if (flaw == Flaw::overflows && a > Scalar(1e9)) number /= Scalar(0);
           if (flaw == Flaw::leaves_unwritten && i == size - 1) return;

@@ -1,4 +1,6 @@
 // A layer with one flaw at a time: each check finds the one that it is for, and nothing where there is none.
+#include <cmath>
+
 #include "caught.hpp"
 #include "core/region.hpp"
 #include "math/linear.hpp"
@@ -163,7 +165,7 @@ class Flawed final : public Layer<Scalar> {
               if (i == 0) hidden.data()[size] = 1;
               break;
             case Flaw::hides_nan:
-              if (!(entry <= 0 || entry > 0)) entry = 0;  // NaN
+              if (std::isnan(entry)) entry = 0;
               break;
             case Flaw::overflows:
               if (x(sample, n, 0) > Scalar(1e9)) entry /= Scalar(0);

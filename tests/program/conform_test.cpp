@@ -21,7 +21,7 @@ TEST(Conform, ReportsForMachines) {
   const Place place;
   const Ended ended = place.run({"conform", "activation/gelu", "--json"});
   expect_success(ended);
-  for (const char* part : {"\"layer\": \"activation/gelu\"", "\"conforms\": true", "\"checks\": ["})
+  for (const char* part : {R"("layer": "activation/gelu")", R"("conforms": true)", R"("checks": [)"})
     expect_contains(ended.out, part);
   EXPECT_EQ(ended.out.front(), '{');
 }
@@ -48,7 +48,7 @@ TEST(Conform, EndsWithStatusOneAndHowToSeeItAgain) {
     expect_contains(ended.out, part);
   const Ended machine = place.run({"conform", "activation/wrong_slope", "--plugin", plugin("wrong_slope"), "--json"});
   EXPECT_EQ(machine.status, 1);
-  for (const std::string& part : {std::string("\"result\": \"failed\""), "\"command\": \"ridgeline " + command + "\""})
+  for (const std::string& part : {std::string(R"("result": "failed")"), R"("command": "ridgeline )" + command + "\""})
     expect_contains(machine.out, part);
 }
 
