@@ -19,7 +19,8 @@ namespace po = boost::program_options;
 namespace ridgeline {
 namespace {
 
-constexpr std::int64_t most_threads = 512;  // of Kokkos' OpenMP back end, which does not look
+constexpr std::int64_t most_threads = 512;          // of Kokkos' OpenMP back end, which does not look
+constexpr std::int64_t most_profile_steps = 10000;  // some hundred megabytes of trace
 
 // An option of one or more commands: how it is written, what it does, where its value goes.
 struct Flag {
@@ -53,6 +54,10 @@ const std::vector<Flag>& flags() {
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.json); }},
       {"threads", "N", "", "how many threads to use (default: what OMP_NUM_THREADS says, or all cores)",
        [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"profile", "", "", "measure every kernel, and write profile.json, a trace of the first steps",
+       [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.profile); }},
+      {"profile-steps", "N", "", "how many steps --profile traces (default: 200)",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
       {"quiet", "", "", "show no progress, warnings and errors only",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.quiet); }},
       {"log-level", "LEVEL", "", "what log.txt holds: warn, info (default), or debug, with a line a step",
@@ -78,10 +83,12 @@ const std::vector<Command>& commands() {
        nullptr,
        "train each deck's model, evaluate it, write a report; several are compared",
        {},
-       {"output", "overwrite", "resume", "time-limit", "set", "plugin", "threads", "quiet", "log-level"},
+       {"output", "overwrite", "resume", "time-limit", "set", "plugin", "threads", "profile", "profile-steps", "quiet",
+        "log-level"},
        {"ridgeline run inputs/sine.ini", "ridgeline run inputs/sine.ini --resume --time-limit 23:55:00",
         "ridgeline run inputs/sine.ini -o trial --set train.epochs=2",
         "ridgeline run inputs/sine.ini --set \"eval.ood_x.x=-9 9 0.1\" --threads 2",
+        "ridgeline run inputs/sine.ini -o profiled --profile --set train.epochs=1",
         "ridgeline run inputs/sine.ini inputs/sine_best.ini -o both --resume"}},
       {"eval",
        "DECK",
@@ -266,15 +273,22 @@ void read_argument(const Command& command, const po::variables_map& values, Comm
     line.*command.field = words[0];
 }
 
-void read_threads(const std::string& text, CommandLine& line) {
-  std::int64_t threads = 0;
-  const NumberError error = read_number(text, threads);
-  const std::string allowed = "; it takes a whole number from 1 to " + number_text(most_threads) + ".";
-  if (error == NumberError::malformed) throw mistake("--threads " + excerpt(text) + " is not a whole number" + allowed);
-  if (error == NumberError::out_of_range || threads < 1 || threads > most_threads) {
-    throw mistake("--threads " + excerpt(text) + " is out of range" + allowed);
-  }
-  line.threads = static_cast<int>(threads);
+// A whole number from `least` to `most`.
+int read_count(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
+  std::int64_t count = 0;
+  const NumberError error = read_number(text, count);
+  const std::string given = option + " " + excerpt(text);
+  const std::string allowed = "; it takes a whole number from " + number_text(least) + " to " + number_text(most) + ".";
+  if (error == NumberError::malformed) throw mistake(given + " is not a whole number" + allowed);
+  if (error == NumberError::out_of_range || count < least || count > most)
+    throw mistake(given + " is out of range" + allowed);
+  return static_cast<int>(count);
+}
+
+void read_profile_steps(const po::variables_map& values, CommandLine& line) {
+  if (values.count("profile-steps") == 0) return;
+  line.profile_steps = read_count("--profile-steps", values["profile-steps"].as<std::string>(), 0, most_profile_steps);
+  if (!line.profile) throw mistake("--profile-steps says how many steps --profile traces, and needs it.");
 }
 
 // "23:55:00", and days as queues write them: "2-12:00:00".
@@ -334,8 +348,10 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
   const po::variables_map values = parse_arguments(command, arguments, line);
   check_flags(command, values);
   read_argument(command, values, line);
-  if (values.count("threads") > 0) read_threads(values["threads"].as<std::string>(), line);
+  if (values.count("threads") > 0)
+    line.threads = read_count("--threads", values["threads"].as<std::string>(), 1, most_threads);
   if (values.count("time-limit") > 0) read_time_limit(values["time-limit"].as<std::string>(), line);
+  read_profile_steps(values, line);
   if (line.resume && line.overwrite)
     throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
   if (values.count("log-level") > 0) read_log_level(values["log-level"].as<std::string>(), line);

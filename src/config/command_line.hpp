@@ -34,6 +34,8 @@ struct CommandLine {
   bool overwrite = false;                            ///< --overwrite
   bool resume = false;                               ///< --resume
   std::optional<double> time_limit;                  ///< --time-limit, in seconds since the program's start
+  bool profile = false;                              ///< --profile
+  int profile_steps = 200;                           ///< --profile-steps
   bool quiet = false;                                ///< --quiet
   LogLevel log_level = LogLevel::info;               ///< --log-level
   std::vector<std::string> kokkos;                   ///< --kokkos-… as given, for Kokkos::initialize

@@ -14,6 +14,7 @@
 #include "driver/continuation.hpp"
 #include "driver/facts.hpp"
 #include "driver/plugins.hpp"
+#include "driver/profile.hpp"
 #include "driver/run_directory.hpp"
 #include "driver/session.hpp"
 #include "driver/training.hpp"
@@ -47,15 +48,36 @@ void open_log(const Experiment& experiment, const RunDirectory& directory, Conso
 }
 
 template <class Scalar>
-void write_results(const RunDirectory& directory, const Session<Scalar>& session, const Facts& facts) {
+void write_results(const RunDirectory& directory, const Session<Scalar>& session, const Facts& facts,
+                   const std::optional<Profile>& profile = {}) {
   write_metrics(directory.metrics(), session.metrics());
   hdf5::write_atomically(directory.results(), [&](hdf5::File& file) {
     session.write_sets(file);
     write_time(file, region_times());
+    if (profile) write_kernel_times(file, profile->kernel_times());
     std::vector<std::string> names;
     for (const SetMetrics& set : session.metrics()) names.push_back(set.set);
     write_facts(file, facts, names);
   });
+}
+
+/// What was measured, where that was asked for: profile.json, and a table.
+void write_profile(const std::optional<Profile>& profile, const Experiment& experiment, const RunDirectory& directory,
+                   Console& console) {
+  if (!profile) return;
+  console.line(kernel_table(profile->kernel_times()));
+  profile->write(directory.profile(), experiment.name);
+  console.line("profile: " + directory.profile().string());
+}
+
+/// The same of a run that failed or was stopped: the sentence that says so comes before any of its own.
+void write_profile_of_failure(const std::optional<Profile>& profile, const Experiment& experiment,
+                              const RunDirectory& directory, Console& console) {
+  try {
+    write_profile(profile, experiment, directory, console);
+  } catch (const Error& error) {
+    console.warn(error.what());
+  }
 }
 
 /// Seconds and calls of every region so far.
@@ -115,6 +137,8 @@ template <class Scalar>
 void train_and_write(const Experiment& experiment, const CommandLine& line, RunDirectory& directory, Console& console,
                      double began) {
   const Region region("run");
+  std::optional<Profile> profile;
+  if (line.profile) profile.emplace(line.profile_steps, measure_gemm_rate<Scalar>());
   Session<Scalar> session(experiment);  // what does not fit in memory fails before anything is written
   directory.prepare();
   open_log(experiment, directory, console);
@@ -125,13 +149,15 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   try {
     train(experiment, session, training, std::move(checkpoint), console);
   } catch (const Error& error) {
+    write_profile_of_failure(profile, experiment, directory, console);
     if (error.status() == Exit::stopped) throw training.stopped(error.what());
     throw;
   }
   console.line(metrics_table(session.metrics()));
   Facts facts = facts_of(experiment, session.model().parameters().count(), training.seconds());
   if (training.state().resumed > 0) facts["resumed"] = fmt::format("{} times", training.state().resumed);
-  write_results(directory, session, facts);
+  write_results(directory, session, facts, profile);
+  write_profile(profile, experiment, directory, console);
   log_times(console);
 }
 

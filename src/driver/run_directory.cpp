@@ -15,7 +15,8 @@ namespace ridgeline {
 namespace {
 
 constexpr const char* files_of_a_run[] = {"deck.ini",   "history.csv",  "checkpoint.h5", "checkpoint.previous.h5",
-                                          "results.h5", "metrics.json", "report.html",   "log.txt"};
+                                          "results.h5", "metrics.json", "report.html",   "profile.json",
+                                          "log.txt"};
 
 /// A lock that dies with its process, also one that is killed.
 std::shared_ptr<void> lock_folder(const std::filesystem::path& folder) {

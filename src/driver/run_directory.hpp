@@ -43,6 +43,7 @@ class RunDirectory {
   std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path results() const { return path_ / "results.h5"; }
   std::filesystem::path metrics() const { return path_ / "metrics.json"; }
+  std::filesystem::path profile() const { return path_ / "profile.json"; }
 
  private:
   std::string first_file() const;

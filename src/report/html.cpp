@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "config/text.hpp"
+#include "report/kernel_section.hpp"
 
 namespace ridgeline::report {
 
@@ -128,6 +129,11 @@ thead tr:first-child th { border-top: 1.5px solid #333; }
 thead th.over { text-align: center; font-weight: 600; }
 tbody tr:last-child td { border-bottom: 1.5px solid #333; }
 tbody tr:nth-child(even) td { background: #f6f6f6; }
+table.kernels { width: 100%; }
+table.kernels td.name { min-width: 16.5rem; }
+table.kernels td:nth-child(2), table.kernels th:nth-child(2) { text-align: left; }
+table.kernels td:nth-child(2) { color: #555; }
+table.kernels td.bar { width: 14%; min-width: 4rem; }
 td.before { color: #666; }
 th.name { white-space: normal; overflow-wrap: anywhere; min-width: 6rem; }
 td.bar { width: 34%; min-width: 9rem; text-align: left; }
@@ -286,6 +292,7 @@ std::string page_html(const Page& page) {
   if (!page.nodes.empty()) {
     html += "<h2>Where the time went</h2>\n" + figure_html(page.time) + time_table(page.nodes);
   }
+  html += kernel_section(page.kernels);
   if (!page.deck.empty()) {
     html += fmt::format(
         "<h2>The deck</h2>\n<p class=\"small\">As resolved, with every default: run it and get the same run.</p>\n"

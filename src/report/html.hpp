@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/kernel_times.hpp"
 #include "io/results.hpp"
 #include "report/time_tree.hpp"
 
@@ -47,6 +48,7 @@ struct Page {
   Picture time;
   std::vector<SetSection> sets;
   std::vector<TimeNode> nodes;
+  KernelTimes kernels;
   std::string deck;
 };
 

@@ -64,6 +64,7 @@ void add_results(const fs::path& path, report::Painter& painter, report::Page& p
                   "Mean squared error over all points of every set, before and after training."};
   const std::vector<RegionTime> times = read_time(file);
   page.nodes = report::time_tree(times);
+  page.kernels = read_kernel_times(file);
   page.time = {painter.draw(report::time_figure(report::time_summary(times))),
                "Where the time of the run went. Evaluation is of all sets, during training and at its end."};
 }

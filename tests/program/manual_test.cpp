@@ -78,7 +78,7 @@ TEST(Manual, NamesEveryFileOfARunAndNoOther) {
   const Place place;
   Surroundings surroundings;
   surroundings.gnuplot = true;
-  expect_success(place.run({"run", "tiny.ini", "-o", "run"}, surroundings));
+  expect_success(place.run({"run", "tiny.ini", "-o", "run", "--profile"}, surroundings));
   Names files, described, pictures;
   for (const auto& entry : fs::directory_iterator(place / "run"))
     files.insert(entry.path().filename().string() + (entry.is_directory() ? "/" : ""));
@@ -157,7 +157,8 @@ Names described_content(const std::string& section) {
 TEST(Manual, DescribesAllThatIsInTheHdf5Files) {
   const Place place;
   const fs::path run = place.train("run", {"train.epochs=1"});
-  expect_success(place.run({"run", "tiny.ini", "-o", "run", "--resume"}));  // a run that was continued says so
+  // A run that was continued says so.
+  expect_success(place.run({"run", "tiny.ini", "-o", "run", "--resume", "--profile"}));
   EXPECT_EQ(described_content("checkpoint.h5"), content_of_file(run / "checkpoint.h5"));
   EXPECT_EQ(described_content("results.h5"), content_of_file(run / "results.h5"));
 }

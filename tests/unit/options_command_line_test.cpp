@@ -44,6 +44,24 @@ TEST(CommandLine, Run) {
   EXPECT_EQ(full.overrides[1].value, "-3 15 0.1");
 }
 
+TEST(CommandLine, Profile) {
+  EXPECT_FALSE(parse_command_line({"run", "a.ini"}).profile);
+  const CommandLine plain = parse_command_line({"run", "a.ini", "--profile"});
+  EXPECT_TRUE(plain.profile);
+  EXPECT_EQ(plain.profile_steps, 200);
+  EXPECT_EQ(parse_command_line({"run", "a.ini", "--profile", "--profile-steps=0"}).profile_steps, 0);
+  EXPECT_EQ(parse_command_line({"run", "--profile-steps", "10000", "--profile", "a.ini"}).profile_steps, 10000);
+  EXPECT_EQ(sentence({"run", "a.ini", "--profile-steps", "5"}),
+            "--profile-steps says how many steps --profile traces, and needs it.");
+  for (const char* steps : {"-1", "10001", "99999999999999999999"})
+    EXPECT_EQ(sentence({"run", "a.ini", "--profile", "--profile-steps", steps}),
+              "--profile-steps " + std::string(steps) + " is out of range; it takes a whole number from 0 to 10000.");
+  EXPECT_EQ(sentence({"run", "a.ini", "--profile", "--profile-steps", "few"}),
+            "--profile-steps few is not a whole number; it takes a whole number from 0 to 10000.");
+  EXPECT_EQ(sentence({"eval", "a.ini", "--checkpoint", "c.h5", "--profile"}).rfind("--profile is not an option", 0),
+            0U);
+}
+
 TEST(CommandLine, WritesOptionsInEveryForm) {
   for (const Arguments& arguments :
        {Arguments{"run", "a.ini", "-oout"}, Arguments{"run", "a.ini", "--output", "out"},

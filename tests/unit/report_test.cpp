@@ -15,6 +15,7 @@
 #include "report/figures.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
+#include "report/kernel_section.hpp"
 #include "report/time_summary.hpp"
 #include "report/time_tree.hpp"
 #include "unit/files_support.hpp"
@@ -128,6 +129,22 @@ TEST(Report, DrawsEveryPicture) {
   EXPECT_EQ(html.find("<script"), std::string::npos);
   EXPECT_EQ(html.find("http://"), std::string::npos);
   EXPECT_EQ(html.find("https://"), std::string::npos);
+}
+
+TEST(Report, TellsOfKernelsWhereTheRunWasProfiled) {
+  KernelTimes times;
+  times.seconds = 10;
+  times.operations_per_second = 80e9;
+  times.kernels = {{"ridgeline::gemm", "forward/<ffn>", 400, 4, 160e9}, {"small & rare", "loss", 2, 0.01, 0}};
+  const std::string html = report::kernel_section(times);
+  expect_contains(html, "<h2>Kernels</h2>");
+  expect_contains(html,
+                  "<td class=\"name\">ridgeline::gemm</td><td>forward/&lt;ffn&gt;</td><td>400</td><td>4.00 s</td>"
+                  "<td>10.0 ms</td><td>40.0 %</td><td>40.0</td><td>50 %</td>");
+  EXPECT_GT(html.find("small &amp; rare"), html.find("<details>"));
+  expect_contains(html, "<td class=\"name\">1 other, below</td>");
+  expect_contains(html, "<td class=\"name\">outside kernels</td><td></td><td></td><td>5.99 s</td>");
+  EXPECT_EQ(report::kernel_section({}), "");
 }
 
 TEST(Report, IsTheSameWhenDrawnAgain) {
