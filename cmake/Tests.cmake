@@ -108,6 +108,7 @@ if(RIDGELINE_PLUGINS)
     ridgeline_add_plugin(${name} SOURCES ${source})
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins)
     add_dependencies(plugin_tests ${name})
+    add_dependencies(program_tests ${name})
   endforeach()
 endif()
 

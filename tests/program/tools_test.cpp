@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include "program.hpp"
 
@@ -23,7 +24,8 @@ bool is_of_kokkos(const std::string& name) { return begins_with(name, "Kokkos") 
 /// What a tool was told, and what of it should not have been.
 class Watched {
  public:
-  explicit Watched(const fs::path& notes) {
+  /// `plugin`: what its kernels and memory may have in front instead of ridgeline.
+  Watched(const fs::path& notes, std::string plugin) : plugin_(std::move(plugin)) {
     std::ifstream file(notes);
     EXPECT_TRUE(file.good()) << "the tool was not loaded";
     for (std::string line; std::getline(file, line);) {
@@ -54,11 +56,15 @@ class Watched {
 
   void complain(const std::string& complaint) { complaints.insert(complaint); }
 
+  bool is_named(const std::string& name) const {
+    return begins_with(name, "ridgeline::") || begins_with(name, plugin_ + "::");
+  }
+
   void begin_kernel(const std::string& name) {
     kernel_ = name.empty() ? "?" : name;
     ++kernels;
     if (is_of_kokkos(name)) return;
-    if (!begins_with(name, "ridgeline::")) complain("the kernel \"" + name + "\" has another name");
+    if (!is_named(name)) complain("the kernel \"" + name + "\" has another name");
     if (open_.empty()) complain("the kernel \"" + name + "\" runs outside a region");
   }
 
@@ -82,7 +88,7 @@ class Watched {
 
   void allocate(const std::string& name) {
     if (is_of_kokkos(name)) return;
-    if (!begins_with(name, "ridgeline::")) complain("the allocation \"" + name + "\" has another name");
+    if (!is_named(name)) complain("the allocation \"" + name + "\" has another name");
     if (steps > 0) complain("after the first step \"" + name + "\" is allocated");
   }
 
@@ -94,14 +100,15 @@ class Watched {
     if (bytes > 1024) complain("a step makes a large deep copy, " + what);
   }
 
+  std::string plugin_;
   std::vector<std::string> open_;
   std::string kernel_;  // that runs
   int copies_ = 0;      // of this step
 };
 
 /// The program with the tool, which must end with this status.
-Watched watch(const Place& place, const Arguments& arguments, int status,
-              const std::vector<Interrupt>& interrupts = {}) {
+Watched watch(const Place& place, const Arguments& arguments, int status, const std::vector<Interrupt>& interrupts = {},
+              const std::string& plugin = "ridgeline") {
   Surroundings surroundings;
   // Kokkos before 4 reads the first of these, later ones the second.
   surroundings.environment = {
@@ -109,18 +116,19 @@ Watched watch(const Place& place, const Arguments& arguments, int status,
   surroundings.interrupts = interrupts;
   const Ended ended = place.run(arguments, surroundings);
   EXPECT_EQ(ended.status, status) << ended.out << ended.err;
-  return Watched(place / "notes");
+  return {place / "notes", plugin};
 }
 
-Watched watch_run(const Place& place, const std::vector<std::string>& settings, int status = 0) {
-  return watch(place, with_settings({"run", "tiny.ini", "-o", "run", "--overwrite"}, settings), status);
+Watched watch_run(const Place& place, const std::vector<std::string>& settings, int status = 0,
+                  const std::string& plugin = "ridgeline") {
+  return watch(place, with_settings({"run", "tiny.ini", "-o", "run", "--overwrite"}, settings), status, {}, plugin);
 }
 
 using Complaints = std::set<std::string>;
 
-void expect_clean(const std::vector<std::string>& settings) {
+void expect_clean(const std::vector<std::string>& settings, const std::string& plugin = "ridgeline") {
   const Place place;
-  const Watched watched = watch_run(place, settings);
+  const Watched watched = watch_run(place, settings, 0, plugin);
   EXPECT_EQ(watched.complaints, Complaints()) << ::testing::PrintToString(settings);
   EXPECT_EQ(watched.steps, 6);
   EXPECT_EQ(watched.copies_in_steps, 6);
@@ -135,12 +143,27 @@ TEST(Tools, SeeNamesRegionsAndNoMemoryOrCopyInAStep) {
   expect_clean({"attention.functional.order=direct", "attention.functional.normalization=per_head"});
 }
 
-TEST(Tools, SeeTheSameOfEveryAttention) {
+/// Every layer that is built in, and those of plugins/ where they are built.
+TEST(Tools, SeeTheSameOfEveryLayer) {
   const Place place;
-  for (const std::string& line : lines_of(place.run({"layers", "attention"}).out)) {
-    const std::string layer = line.substr(0, line.find(' '));
-    if (begins_with(layer, "attention/")) expect_clean({"model.attention=" + layer.substr(10)});
+  const std::string folder = RIDGELINE_BINARY_DIR "/plugins";
+  const bool has_plugins = fs::exists(folder) && !fs::is_empty(folder);
+  const Arguments plugins = has_plugins ? Arguments{"--plugin", folder} : Arguments{};
+  int layers = 0;
+  for (const std::string kind : {"encoder", "attention", "ffn"}) {
+    Arguments arguments = {"layers", kind};
+    arguments.insert(arguments.end(), plugins.begin(), plugins.end());
+    for (const std::string& line : lines_of(place.run(arguments).out)) {
+      const std::string layer = line.substr(0, line.find(' '));
+      if (!begins_with(layer, kind + "/")) continue;
+      ++layers;
+      const std::string name = layer.substr(kind.size() + 1);
+      std::vector<std::string> settings = {"model." + kind + "=" + name};
+      if (has_plugins) settings.push_back("run.plugins=" + folder);
+      expect_clean(settings, name);
+    }
   }
+  EXPECT_GE(layers, has_plugins ? 7 : 3);
 }
 
 TEST(Tools, SeeRegionsThatNest) {
