@@ -1,135 +1,138 @@
-// Times what perf/compare sets beside PyTorch: a training step of a deck, and functional attention, forward and backward,
-// at several shapes (width 128, 8 heads, 8 basis functions, single precision).
+// Times one piece of work in a process of its own: what perf/compare and perf/scaling call, on as many threads as
+// OMP_NUM_THREADS says. Or writes what goes in and what comes out, to be compared with another program's.
 //
-// usage: functional DECK [--repeats 15] [--only TEXT]          TEXT: part of "sine training step" or "attention 8x120"
-// Prints one JSON line: {"threads": …, "rows": [{"what", "min", "median"}…]}, milliseconds.
+//   functional WORK [--deck inputs/sine.ini] [--set SECTION.KEY=VALUE]... [--repeats 15] [--no-gemm]
+//   functional WORK --values FOLDER
+//   functional WORK --count
+//
+// WORK: step, a training step of the deck, or BxN, functional attention of B samples of N tokens, forward and backward
+// (width 128, 8 heads, 8 basis functions, single precision).
+//
+// Timing prints one JSON line: "work", "threads", "operations" of a call, "milliseconds" of each call and the "gemm" rate
+// in GFLOP/s before and after, both by the clock on the wall and in processor time, and in bytes what was "resident"
+// before the work was made and the "peak" while it was timed. --values writes each array as FOLDER/NAME.f32, with the
+// shapes in FOLDER/arrays.json. --count is for perf/check, under callgrind.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <functional>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
-#include "core/region.hpp"
-#include "driver/session.hpp"
-#include "layer/registry.hpp"
+#include "core/kokkos.hpp"
+#include "perf/functional/works.hpp"
+#include "perf/support/counted.hpp"
+#include "perf/support/memory.hpp"
+#include "perf/support/rates.hpp"
 
 namespace {
 
 using namespace ridgeline;
+using namespace ridgeline::perf;
 
 struct Arguments {
-  std::string deck, only;
+  std::string work, deck = "inputs/sine.ini", values;
+  std::vector<Override> overrides;
   int repeats = 15;
+  bool gemm = true, count = false;
 };
 
-struct Row {
-  std::string what;
-  double least, median;
+Arguments read_arguments(const std::vector<std::string>& texts) {
+  Arguments arguments;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto value = [&] {
+      if (i + 1 == texts.size()) throw Error(Exit::mistake, texts[i] + " takes a value.");
+      return texts[++i];
+    };
+    if (texts[i] == "--deck")
+      arguments.deck = value();
+    else if (texts[i] == "--set")
+      arguments.overrides.push_back(Override::parse(value()));
+    else if (texts[i] == "--values")
+      arguments.values = value();
+    else if (texts[i] == "--repeats")
+      arguments.repeats = std::atoi(value().c_str());
+    else if (texts[i] == "--no-gemm")
+      arguments.gemm = false;
+    else if (texts[i] == "--count")
+      arguments.count = true;
+    else if (arguments.work.empty() && texts[i][0] != '-')
+      arguments.work = texts[i];
+    else
+      throw Error(Exit::mistake, texts[i] + " is no argument of functional.");
+  }
+  if (arguments.work.empty() || arguments.repeats < 1)
+    throw Error(Exit::mistake, "functional takes the name of a work, step or BxN, and --repeats of at least 1.");
+  return arguments;
+}
+
+struct Times {
+  std::vector<double> wall, processor;  // milliseconds of each call
 };
 
-Row clock(const std::string& what, int repeats, const std::function<void()>& work) {
-  for (int i = 0; i < 3; ++i) work();
-  std::vector<double> times;
+Times times_of(Work& work, int repeats) {
+  Times times;
   for (int i = 0; i < repeats; ++i) {
-    const double began = wall_time();
-    work();
+    const Clocks began = clocks();
+    work.call();
     Execution().fence();
-    times.push_back(1e3 * (wall_time() - began));
+    const Clocks now = clocks();
+    times.wall.push_back(1e3 * (now.wall - began.wall));
+    times.processor.push_back(1e3 * (now.processor - began.processor));
   }
-  std::sort(times.begin(), times.end());
-  return {what, times.front(), times[times.size() / 2]};
+  return times;
 }
 
-Row training_step(const std::string& what, const Arguments& arguments) {
-  const Experiment experiment = read_experiment(Deck::read(arguments.deck), {});
-  Session<float> session(experiment);
-  return clock(what, arguments.repeats, [&] { session.trainer().step(); });
+void time(const Arguments& arguments) {
+  const Clocks before = arguments.gemm ? gemm_rate<float>() : Clocks();
+  forget_peak();
+  const double resident = resident_bytes();
+  const std::unique_ptr<Work> work = make_work(arguments.work, arguments.deck, arguments.overrides);
+  for (int i = 0; i < 3; ++i) work->call();  // warms up
+  Execution().fence();
+  forget_peak();
+  const Times times = times_of(*work, arguments.repeats);
+  const double peak = peak_bytes();
+  const Clocks after = arguments.gemm ? gemm_rate<float>() : Clocks();
+  fmt::print(
+      "{{\"work\": \"{}\", \"threads\": {}, \"operations\": {:.0f}, \"milliseconds\": {{\"wall\": [{:.4f}], "
+      "\"processor\": [{:.4f}]}}, \"gemm\": {{\"wall\": [{:.2f}, {:.2f}], \"processor\": [{:.2f}, {:.2f}]}}, "
+      "\"resident\": {:.0f}, \"peak\": {:.0f}}}\n",
+      arguments.work, Execution().concurrency(), work->operations(), fmt::join(times.wall, ", "),
+      fmt::join(times.processor, ", "), before.wall, after.wall, before.processor, after.processor, resident, peak);
 }
 
-/// The layer by itself, with its parameters, memory and signal.
-class Attention {
- public:
-  Attention(int batch, int tokens) : signal_("signal", 1), x_("x", size(batch, tokens)), y_("y", size(batch, tokens)) {
-    const LayerEntry& entry = Registry::instance().get("attention", "functional");
-    const OptionValues options = OptionValues::defaults(entry.options);
-    Setup<float> setup{
-        width, width, options, ParameterScope<float>(parameters_, ""), Signal(signal_.data()), Registry::instance()};
-    layer_ = entry.make<float>(setup);
-    parameters_.allocate();
-    parameters_.initialise(1);
-    const Shape shape{batch, tokens};
-    layer_->reserve(shape, arena_);
-    arena_.allocate();
-    arena_.restart();
-    layer_->reserve(shape, arena_);
-    const auto host = Kokkos::create_mirror_view(x_);
-    const RandomStream stream(1, "perf/x");
-    for (std::size_t i = 0; i < x_.extent(0); ++i) host_pointer(host)[i] = static_cast<float>(stream.normal(i));
-    Kokkos::deep_copy(x_, host);
-    Kokkos::deep_copy(y_, 1.0F);
-    input_ = Tensor<float>(x_.data(), batch, tokens, width);
-    output_ = Tensor<float>(y_.data(), batch, tokens, width);
-    gradient_ = Kokkos::View<float*, Memory>("dx", x_.extent(0));
-    cotangent_ = Kokkos::View<float*, Memory>("dy", x_.extent(0));
-    Kokkos::deep_copy(cotangent_, 1.0F);
-  }
-
-  void forward_and_backward() {
-    layer_->forward(input_, {}, output_);
-    layer_->backward(input_, Tensor<float>(cotangent_.data(), input_.extent(0), input_.extent(1), width),
-                     Tensor<float>(gradient_.data(), input_.extent(0), input_.extent(1), width));
-  }
-
- private:
-  static constexpr int width = 128;
-  static std::size_t size(int batch, int tokens) { return static_cast<std::size_t>(batch) * tokens * width; }
-
-  Parameters<float> parameters_;
-  Kokkos::View<std::uint64_t*, Memory> signal_;
-  Arena arena_;
-  std::unique_ptr<Layer<float>> layer_;
-  Kokkos::View<float*, Memory> x_, y_, gradient_, cotangent_;
-  Tensor<float> input_, output_;
-};
-
-std::vector<Row> measure(const Arguments& arguments) {
-  std::vector<Row> rows;
-  const auto wanted = [&](const std::string& what) { return what.find(arguments.only) != std::string::npos; };
-  for (const auto& [batch, tokens] : {std::pair{8, 120}, {8, 1024}, {2, 4096}, {1, 16384}}) {
-    const std::string what = fmt::format("attention {}x{}", batch, tokens);
-    if (!wanted(what)) continue;
-    Attention attention(batch, tokens);
-    rows.push_back(clock(what, arguments.repeats, [&] { attention.forward_and_backward(); }));
-  }
-  if (wanted("sine training step")) rows.push_back(training_step("sine training step", arguments));
-  return rows;
+void write_values(const Arguments& arguments) {
+  const std::filesystem::path folder = arguments.values;
+  std::filesystem::create_directories(folder);
+  std::string index;
+  make_work(arguments.work, arguments.deck, arguments.overrides)
+      ->write_values([&](const std::string& name, const std::vector<int>& shape, const std::vector<float>& values) {
+        const std::filesystem::path path = folder / (name + ".f32");
+        std::filesystem::create_directories(path.parent_path());
+        std::ofstream file(path, std::ios::binary);
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(values.size() * sizeof(float)));
+        if (!file.flush()) throw Error(Exit::file, fmt::format("{} cannot be written.", path.string()));
+        index += fmt::format("{}\n \"{}\": [{}]", index.empty() ? "" : ",", name, fmt::join(shape, ", "));
+      });
+  std::ofstream(folder / "arrays.json") << "{" << index << "}\n";
 }
 
 }  // namespace
 
 int main(int count, char** values) try {
-  Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    const std::string argument = values[i];
-    if (argument == "--repeats" && i + 1 < count)
-      arguments.repeats = std::stoi(values[++i]);
-    else if (argument == "--only" && i + 1 < count)
-      arguments.only = values[++i];
-    else
-      arguments.deck = argument;
-  }
-  if (arguments.deck.empty()) {
-    fmt::print(stderr, "usage: functional DECK [--repeats 15] [--only TEXT]\n");
-    return 2;
-  }
+  const Arguments arguments = read_arguments({values + 1, values + count});
   const KokkosScope kokkos;
-  std::string rows;
-  for (const Row& row : measure(arguments))
-    rows += fmt::format("{}{{\"what\": \"{}\", \"min\": {:.4f}, \"median\": {:.4f}}}", rows.empty() ? "" : ", ",
-                        row.what, row.least, row.median);
-  fmt::print("{{\"threads\": {}, \"rows\": [{}]}}\n", Execution().concurrency(), rows);
+  if (!arguments.values.empty()) {
+    write_values(arguments);
+  } else if (arguments.count) {
+    const std::unique_ptr<Work> work = make_work(arguments.work, arguments.deck, arguments.overrides);
+    perf::count(arguments.work.c_str(), [&] { work->call(); });
+  } else {
+    time(arguments);
+  }
   return 0;
 } catch (const std::exception& error) {
   fmt::print(stderr, "functional: {}\n", error.what());
