@@ -1,7 +1,8 @@
 # tests/unit, tests/layers, tests/conform, tests/plugins and tests/program become one GoogleTest program each;
 # tests/reference_check is a program of its own. A new file in one of them is found by itself. Labels: unit, layers,
 # conform, plugins, program, reference; one_thread marks the second pass of the first four. tests/bootstrap tests the
-# set-up's own functions, under label bootstrap; tests/install what is installed, under label install.
+# set-up's own functions, under label bootstrap; tests/install what is installed, under label install; tests/perf the
+# commands of perf/, under label perf.
 
 include(GoogleTest)
 
@@ -126,6 +127,18 @@ endif()
 
 add_test(NAME bootstrap.source_lists COMMAND ${PROJECT_SOURCE_DIR}/tests/bootstrap/source_lists.sh)
 set_tests_properties(bootstrap.source_lists PROPERTIES LABELS bootstrap TIMEOUT 60)
+
+# The commands of perf/ are Python's; their programs run shortly where they are built.
+find_package(Python3 3.9 QUIET COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  set(perf_build "")
+  if(RIDGELINE_BENCHMARKS AND NOT RIDGELINE_SANITIZE)
+    set(perf_build ${PROJECT_BINARY_DIR})
+  endif()
+  add_test(NAME perf COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/perf/perf_test.py ${perf_build})
+  ridgeline_environment(environment 1)
+  set_tests_properties(perf PROPERTIES LABELS perf TIMEOUT ${test_seconds} ENVIRONMENT "${environment}")
+endif()
 
 # Are races seen, and is nothing taken for one?
 if(RIDGELINE_SANITIZE STREQUAL thread)

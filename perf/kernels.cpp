@@ -42,7 +42,16 @@ std::vector<Kernel> all_kernels(const Sizes& sizes) {
 }
 
 const char* name_of(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::none ? "none" : arithmetic == Arithmetic::single_precision ? "single" : "double";
+  switch (arithmetic) {
+    case Arithmetic::single_precision:
+      return "single";
+    case Arithmetic::double_precision:
+      return "double";
+    case Arithmetic::none:
+      return "none";
+    default:
+      return "unknown";
+  }
 }
 
 void run(const Kernel& kernel, benchmark::State& state) {
@@ -57,6 +66,8 @@ void run(const Kernel& kernel, benchmark::State& state) {
   state.counters["bytes/s"] = Counter(kernel.bytes, Counter::kIsIterationInvariantRate);
   state.counters["operations"] = kernel.operations;
   state.counters["bytes"] = kernel.bytes;
+  state.counters["footprint"] = kernel.footprint > 0 ? kernel.footprint : kernel.bytes;
+  state.counters["in_step"] = kernel.in_step ? 1 : 0;
   state.SetLabel(name_of(kernel.arithmetic));
 }
 

@@ -31,6 +31,7 @@ void add_basis_functions(const Sizes& s, std::vector<Kernel>& kernels) {
   forward.operations =
       (exponential_operations + 6) * entries;  // bias, maximum, difference, sum, scale, sum over tokens
   forward.bytes = 8 * entries;
+  forward.footprint = 4 * entries;
   forward.prepare = [=] {
     const auto basis = std::make_shared<Basis>(s);
     const Array logits = filled(std::size_t(rows) * columns), bias = filled(columns), sums = filled(columns * batch);
@@ -44,18 +45,16 @@ void add_basis_functions(const Sizes& s, std::vector<Kernel>& kernels) {
   backward.name = "ridgeline::functional/basis/backward" + shape;
   backward.operations = 7 * entries;
   backward.bytes = 12 * entries;
+  backward.footprint = 8 * entries;
   backward.prepare = [=] {
     const auto basis = std::make_shared<Basis>(s);
     const Array phi = filled(std::size_t(rows) * columns), gradient = filled(std::size_t(rows) * columns),
-                sums = filled(columns * batch), bias = filled(columns), once = filled(std::size_t(rows) * columns);
-    return [=] {
-      // In place; scaled by Φ < 1 at every call the gradient would end in denormal numbers.
-      Kokkos::deep_copy(gradient, once);
+                sums = filled(columns * batch), bias = filled(columns);
+    return [=] {  // in place as well; what `sums` adds keeps the gradient from dying away
       basis->functions.backward(matrix(phi, rows, columns), matrix(gradient, rows, columns), 1,
                                 matrix(sums, columns, batch), vector(bias));
     };
   };
-  backward.bytes += 8 * entries;  // of the copy
   kernels.push_back(backward);
 }
 

@@ -21,8 +21,9 @@ void add_data(const Sizes& s, std::vector<Kernel>& kernels) {
 
   Kernel make;
   make.name = fmt::format("ridgeline::data/make {} samples", task->samples());
-  make.arithmetic = Arithmetic::none;
+  make.arithmetic = Arithmetic::unknown;
   make.bytes = set_bytes;
+  make.in_step = false;
   make.prepare = [=] {
     const auto set = std::make_shared<DataSet<float>>("sine", *task);
     return [=] { set->fill(*task, 0); };
@@ -31,8 +32,9 @@ void add_data(const Sizes& s, std::vector<Kernel>& kernels) {
 
   Kernel order;
   order.name = fmt::format("ridgeline::data/shuffle {} samples", task->samples());
-  order.arithmetic = Arithmetic::none;
+  order.arithmetic = Arithmetic::unknown;
   order.bytes = 4.0 * task->samples();
+  order.in_step = false;
   order.prepare = [=] { return [=] { shuffled(task->samples(), 1, 1); }; };
   kernels.push_back(order);
 

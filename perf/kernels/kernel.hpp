@@ -21,16 +21,20 @@ struct Sizes {
   int all_basis() const { return heads * basis; }
 };
 
-/// What bounds a kernel from above: the machine's rate in float, in double, or memory alone.
-enum class Arithmetic { single_precision, double_precision, none };
+/// What bounds a kernel from above: the machine's rate in float or in double, memory alone, or other arithmetic that
+/// nobody has counted.
+enum class Arithmetic { single_precision, double_precision, none, unknown };
 
 struct Kernel {
   std::string name;  ///< as tools see it, and after a space what tells it from others of that name
   Arithmetic arithmetic = Arithmetic::single_precision;
   /// Of a call: operations that the formulas ask for (a multiply-add is two, as are division and square root one, and an
-  /// exponential the 22 of its polynomial), and bytes of its arguments, each read or written once.
+  /// exponential the 22 of its polynomial), bytes of its arguments, each read once and written once, and how many
+  /// different bytes these are where some are both read and written (0: all are).
   double operations = 0;
   double bytes = 0;
+  double footprint = 0;
+  bool in_step = true;  ///< a training step of inputs/sine.ini has it
   /// Takes memory, and returns the call.
   std::function<std::function<void()>()> prepare;
 };

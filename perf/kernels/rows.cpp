@@ -14,6 +14,7 @@ Kernel bias(const std::string& what, int rows, int columns, bool residual) {
   const std::size_t size = std::size_t(rows) * columns;
   kernel.operations = (residual ? 2 : 1) * static_cast<double>(size);
   kernel.bytes = (residual ? 12 : 8) * static_cast<double>(size);
+  kernel.footprint = (residual ? 8 : 4) * static_cast<double>(size);
   kernel.prepare = [=] {
     const Array y = filled(size), b = filled(columns), r = filled(residual ? size : 0);
     return [=] {
@@ -46,12 +47,13 @@ Kernel multiply(int rows, int columns) {
   const std::size_t size = std::size_t(rows) * columns;
   kernel.operations = 2 * static_cast<double>(size);
   kernel.bytes = 12 * static_cast<double>(size);
+  kernel.footprint = 8 * static_cast<double>(size);
   kernel.prepare = [=] {
     const int chunks = Chunks(rows).count;
-    const Array a = filled(size), b = filled(size), result = filled(size),
-                partial = filled(std::size_t(chunks) * columns);
+    const Array a = filled(size), b = filled(size), partial = filled(std::size_t(chunks) * columns);
+    Kokkos::deep_copy(b, 1.0F);  // in place, as the layers have it: a stays as it is
     return [=] {
-      multiply_entries<float>(matrix(a, rows, columns), matrix(b, rows, columns), matrix(result, rows, columns),
+      multiply_entries<float>(matrix(a, rows, columns), matrix(b, rows, columns), matrix(a, rows, columns),
                               matrix(partial, chunks, columns));
     };
   };

@@ -13,10 +13,12 @@ constexpr std::size_t parameters = 1 << 20;  // near those of inputs/sine.ini
 Kernel adam(double largest_norm) {
   Kernel kernel;
   const bool clipped = largest_norm > 0;
+  kernel.in_step = !clipped;
   kernel.name = fmt::format("ridgeline::adam/step {}{}", clipped ? "clipped " : "", parameters);
   const auto entries = static_cast<double>(parameters);
   kernel.operations = (clipped ? 16 : 14) * entries;
   kernel.bytes = (clipped ? 36 : 32) * entries;  // four arrays read and written
+  kernel.footprint = 16 * entries;
   kernel.prepare = [=] {
     const auto optimiser = std::make_shared<Adam<float>>(parameters);
     const Array values = filled(parameters), gradients = filled(parameters);

@@ -17,7 +17,7 @@ def add_build_options(parser):
                         help="the build whose programs are measured (default: build/openmp)")
     parser.add_argument("--clock", choices=("wall", "processor"), default="wall",
                         help="processor: the process's own processor time, which other users of the machine do not "
-                             "lengthen; for one thread, where waiting is not work (default: wall)")
+                             "lengthen; for one thread, where waiting is not work (default: %(default)s)")
 
 
 def positive(text):
