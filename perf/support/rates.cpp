@@ -1,8 +1,7 @@
 #include "perf/support/rates.hpp"
 
-#include <time.h>
-
 #include <algorithm>
+#include <ctime>
 #include <vector>
 
 #include "core/region.hpp"
