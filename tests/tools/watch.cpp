@@ -23,6 +23,11 @@ struct Space {
   char name[64];
 };
 
+struct Settings {
+  bool requires_global_fencing;
+  bool padding[255];
+};
+
 extern "C" {
 
 void kokkosp_init_library(const int /*order*/, const std::uint64_t /*version*/, const std::uint32_t /*devices*/,
@@ -35,6 +40,12 @@ void kokkosp_init_library(const int /*order*/, const std::uint64_t /*version*/, 
 void kokkosp_finalize_library() {
   std::fputs("finalize\n", file);
   std::fclose(file);
+}
+
+// Newer Kokkos waits for all kernels before it tells a tool of anything, unless told that it need not: with a region that
+// is opened inside a kernel, for ever.
+void kokkosp_request_tool_settings(const std::uint32_t /*actions*/, Settings* settings) {
+  settings->requires_global_fencing = false;
 }
 
 void kokkosp_begin_parallel_for(const char* name, const std::uint32_t /*device*/, std::uint64_t* id) {
