@@ -178,7 +178,10 @@ TEST(Compare, ARunsTimesAreItsOwn) {
 
 TEST(Compare, ARunsMemoryIsFreeForTheNext) {
   const Decks place;
-  const std::string deck = deck_with({{"functions = 10", "functions = 4000"},
+  const std::string deck = deck_with({{"functions = 10", "functions = 2000"},
+                                      {"width = 8", "width = 2"},
+                                      {"heads = 2", "heads = 1"},
+                                      {"hidden = 16", "hidden = 2"},
                                       {"x = -3 3 0.5", "x = -3 3 0.01"},
                                       {"batch = 4", "batch = 16"},
                                       {"epochs = 2", "steps = 1"}});
@@ -187,7 +190,7 @@ TEST(Compare, ARunsMemoryIsFreeForTheNext) {
   expect_success(one);
   const Ended three = place.run({"run", "a.ini", "b.ini", "c.ini", "-o", "three"});
   expect_success(three);
-  const double sets = 4000 * 600 * (2 + 1) * 4;  // inputs and targets of one set of the three
+  const double sets = 2000 * 600 * (2 + 1) * 4;  // inputs and targets of one set of the three
   EXPECT_GT(one.most_memory, 3 * sets);
   EXPECT_LT(three.most_memory, one.most_memory + sets);
 }
