@@ -11,13 +11,14 @@ if(ridgeline_backend MATCHES "^(OpenMP|Threads)$")
   set(test_threads 2)
 endif()
 
-# A sanitizer makes tests several times as long.
+# A sanitizer makes tests several times as long. Stack memory that outlives its function is not looked for: up to GCC 13
+# the stack that is made up for it is not aligned as AVX-512's moves need it (GCC's bug 110027).
 set(sanitizer_environment "")
 set(test_seconds 120)
 if(RIDGELINE_SANITIZE)
   set(test_seconds 900)
   set(sanitizer_environment
-      "ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1"
+      "ASAN_OPTIONS=check_initialization_order=1:strict_string_checks=1"
       "UBSAN_OPTIONS=print_stacktrace=1"
       "TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:report_thread_leaks=0")
 endif()
