@@ -8,6 +8,7 @@
 #else
 #define CALLGRIND_START_INSTRUMENTATION
 #define CALLGRIND_STOP_INSTRUMENTATION
+#define CALLGRIND_ZERO_STATS
 #define CALLGRIND_DUMP_STATS
 #endif
 
@@ -16,6 +17,7 @@ namespace ridgeline::perf {
 void count(const char* name, const std::function<void()>& work) {
   work();
   CALLGRIND_START_INSTRUMENTATION;
+  CALLGRIND_ZERO_STATS;
   work();
   CALLGRIND_DUMP_STATS;
   CALLGRIND_STOP_INSTRUMENTATION;

@@ -163,6 +163,11 @@ class Check(unittest.TestCase):
     def test_a_baseline_of_another_kind_is_told(self):
         self.assertEqual(len(self.check.differences({"compiler": "x"}, {"compiler": "y", "GEMM": ""})), 2)
 
+    def test_the_baseline_has_instructions(self):
+        baseline = json.loads((ROOT / "perf/baseline.json").read_text())
+        for name, number in baseline["instructions"]["numbers"].items():
+            self.assertTrue(0 < number < 1e12, name)
+
 
 class Commands(unittest.TestCase):
     def test_each_says_how_it_is_called(self):
