@@ -22,30 +22,56 @@ std::vector<std::string> values_to_try(const Option& option) {
   return values;
 }
 
-/// The reason why the layer cannot be made at these sizes; empty where it can.
-std::string refusal(const LayerName& layer, const Sizes& sizes) {
+/// Why the layer cannot be tried; empty where it can. What it throws later than while it is made, the checks find.
+std::string refusal(const Case& tried, const Making& making) {
+  making.before(tried);
+  std::string reason;
   try {
-    const LayerAlone<double> made(layer, sizes.inputs, sizes.outputs);
+    LayerAlone<double> made(tried.layer, tried.sizes.inputs, tried.sizes.outputs);
+    try {
+      made.prepare({tried.sizes.shape});
+    } catch (const NoRoom&) {
+      throw;
+    } catch (...) {
+    }
     return "";
   } catch (const Error& error) {
-    return error.what();
+    return thrown_text(error);
+  } catch (const std::exception& error) {
+    reason = thrown_text(error);
+  } catch (...) {
+    reason = "it threw something that is no std::exception.";
   }
+  return tried.layer.kind + "/" + tried.layer.name + " cannot be made: " + reason;
 }
 
 /// Adds a case, its channels such that the layer can be made; returns why there is none, or nothing.
-std::string add_case(std::vector<Case>& cases, const LayerName& layer, const Sizes& sizes, bool standard) {
-  std::string reason = is_activation(layer) ? "" : refusal(layer, sizes);
+std::string add_case(std::vector<Case>& cases, const Case& wanted, const Making& making) {
+  std::string reason = is_activation(wanted.layer) ? "" : refusal(wanted, making);
   if (reason.empty()) {
-    cases.push_back({layer, sizes, standard});
+    cases.push_back(wanted);
     return "";
   }
   for (const auto& [inputs, outputs] : divisible_channels) {
-    const Sizes divisible{sizes.shape, inputs, outputs};
-    if (!refusal(layer, divisible).empty()) continue;
-    cases.push_back({layer, divisible, standard});
+    const Case divisible{wanted.layer, {wanted.sizes.shape, inputs, outputs}, wanted.standard};
+    if (!refusal(divisible, making).empty()) continue;
+    cases.push_back(divisible);
     return "";
   }
   return reason;
+}
+
+/// Adds a case for each size, or the one that was deadly: whether there is none of those. `reason`: of the last refusal.
+bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vector<Sizes>& sizes, bool standard,
+               const Making& making, std::string& reason) {
+  const auto same = [&](const Case& deadly) { return deadly.layer.options == layer.options; };
+  const auto deadly = std::find_if(making.deadly.begin(), making.deadly.end(), same);
+  if (deadly != making.deadly.end()) {
+    cases.push_back(*deadly);
+    return false;
+  }
+  for (const Sizes& each : sizes) reason = add_case(cases, {layer, each, standard}, making);
+  return true;
 }
 
 }  // namespace
@@ -62,15 +88,15 @@ std::vector<LayerName> variations(const LayerName& layer) {
   return result;
 }
 
-Cases cases_of(const LayerName& layer) {
+Cases cases_of(const LayerName& layer, const Making& making) {
   Cases result;
   std::string reason;
-  for (const Sizes& sizes : every_size) reason = add_case(result.cases, layer, sizes, true);
+  const bool lives = add_cases(result.cases, layer, every_size, true, making, reason);
   if (result.cases.empty()) throw Error(Exit::mistake, reason);
-  if (is_activation(layer)) return result;
+  if (is_activation(layer) || !lives) return result;
   for (const LayerName& variation : variations(layer)) {
     std::string refused;
-    for (const std::size_t i : {0, 2, 3}) refused = add_case(result.cases, variation, every_size[i], false);
+    add_cases(result.cases, variation, {every_size[0], every_size[2], every_size[3]}, false, making, refused);
     if (!refused.empty()) result.refused.push_back(options_text(variation) + ": " + refused);
   }
   return result;

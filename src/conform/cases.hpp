@@ -1,6 +1,7 @@
 // What the conformance kit tries: sizes, and a layer's options varied one at a time.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,19 @@ struct Cases {
   std::vector<std::string> refused;  ///< which options cannot be tried: the layer's own sentence
 };
 
-/// The layer as it is at every size, and its variations at some. A layer that refuses sizes is given 24 or 48 channels,
-/// which heads divide, and where it refuses that too, as many out as in. Throws Error(Exit::mistake) where the layer as it is
-/// cannot be made at any size.
-Cases cases_of(const LayerName& layer);
+/// What ended the process that made it, and who is told before a layer is made.
+struct Making {
+  std::vector<Case> deadly = {};
+  std::function<void(const Case&)> before = [](const Case&) {};
+};
 
-/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "57 by 9"
+/// The layer as it is at every size, and its variations at some. A layer that refuses sizes is given 24 or 48 channels,
+/// which heads divide, and where it refuses that too, as many out as in. With options that were deadly it is not made
+/// again: that one case is listed, for the checks to fail. Throws Error(Exit::mistake) where the layer as it is cannot
+/// be made at any size, or does not fit into memory.
+Cases cases_of(const LayerName& layer, const Making& making = {});
+
+/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "a matrix of 57 by 9".
 std::string text(const Case& tried);
 
 /// "--option heads=3", …

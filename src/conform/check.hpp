@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,12 @@ struct Check {
 const std::vector<Check>& checks();
 
 // ---- what the checks share ----
+
+/// What was thrown, as one line of text that is not too long.
+std::string thrown_text(const std::exception& error);
+
+/// How the folders that this process, or another, makes for its checks begin: whoever outlives it removes them.
+std::string folder_beginning(int process);
 
 /// max |a - b| beside max |b|, or beside `at_least` where that is larger; infinite where an entry is not finite.
 double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least = 0);

@@ -14,7 +14,7 @@ namespace {
 class Folder {
  public:
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ridgeline_conform_XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / (folder_beginning(getpid()) + "XXXXXX")).string();
     if (mkdtemp(name.data()) == nullptr) throw Error(Exit::file, "no folder " + name + " can be made.");
     path_ = name;
   }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
+#include <utility>
 
 #include "config/text.hpp"
 #include "core/region.hpp"
@@ -16,26 +16,35 @@ using Result = Finding::Result;
 
 Finding examine_case(Examination examination, const Case& tried) {
   try {
-    return examination(tried);
+    Finding finding = examination(tried);
+    finding.text = excerpt(finding.text, 1000);
+    return finding;
   } catch (const Error& error) {
-    if (error.status() == Exit::stopped) throw;
-    return failed(std::string("it threw an error: ") + error.what());
-  } catch (const std::bad_alloc&) {
-    throw;
+    return failed(
+        (error.status() == Exit::stopped ? "it threw that the program was stopped: " : "it threw an error: ") +
+        clause(thrown_text(error)));
   } catch (const std::exception& error) {
-    return failed(std::string("it threw an exception: ") + error.what());
+    return failed("it threw an exception: " + clause(thrown_text(error)));
+  } catch (...) {
+    return failed("it threw something that is no std::exception");
   }
 }
 
-Outcome examine_check(const Check& check, const std::vector<Case>& cases, bool activation) {
-  Outcome outcome{&check, {}, std::nullopt, 0};
+Outcome examine_check(const Check& check, const std::vector<Case>& cases, bool activation, Follower& follower) {
+  Outcome outcome{&check, {}, std::nullopt};
   const Examination examination = activation ? check.activation : check.layer;
   if (examination == nullptr) {
     outcome.finding = not_applicable(check.why_no_activation);
     return outcome;
   }
-  for (const Case& tried : cases) {
-    const Finding finding = examine_case(examination, tried);
+  const double start = wall_time();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (wall_time() - start > seconds_for_a_check) {
+      outcome.left_out = static_cast<int>(cases.size() - i);
+      break;
+    }
+    follower.trying(check, i);
+    const Finding finding = examine_case(examination, cases[i]);
     if (finding.result == Result::not_applicable) {
       if (outcome.cases == 0) outcome.finding = finding;
       continue;
@@ -43,7 +52,7 @@ Outcome examine_check(const Check& check, const std::vector<Case>& cases, bool a
     ++outcome.cases;
     outcome.finding = finding;
     if (finding.result != Result::failed) continue;
-    outcome.tried = tried;
+    outcome.tried = cases[i];
     break;
   }
   return outcome;
@@ -73,7 +82,7 @@ std::string object(const OptionTexts& options) {
 }
 
 std::string object(const Outcome& outcome, const std::vector<std::string>& plugins) {
-  const auto& [check, finding, tried, cases] = outcome;
+  const auto& [check, finding, tried, cases, left_out] = outcome;
   std::string shape = "null", options = "null", reproduce = "null";
   if (tried) {
     const Sizes& sizes = tried->sizes;
@@ -83,9 +92,9 @@ std::string object(const Outcome& outcome, const std::vector<std::string>& plugi
     reproduce = json_text(command(*tried, plugins));
   }
   return fmt::format(
-      R"({{"name": {}, "purpose": {}, "result": {}, "cases": {}, "text": {}, "number": {}, "shape": {}, )"
+      R"({{"name": {}, "purpose": {}, "result": {}, "cases": {}, "left_out": {}, "text": {}, "number": {}, "shape": {}, )"
       R"("options": {}, "command": {}}})",
-      json_text(check->name), json_text(check->purpose), json_text(word(finding.result)), cases,
+      json_text(check->name), json_text(check->purpose), json_text(word(finding.result)), cases, left_out,
       json_text(finding.text), finding.number ? json_number(*finding.number) : "null", shape, options, reproduce);
 }
 
@@ -96,17 +105,36 @@ int Conformance::count(Result result) const {
                                         [&](const Outcome& outcome) { return outcome.finding.result == result; }));
 }
 
-Conformance examine(const LayerName& layer) {
-  const double start = wall_time();
-  option_values(layer);
+void check_subject(const LayerName& layer) {
+  Registry::instance().get(layer.kind, layer.name);
+  try {
+    option_values(layer);
+  } catch (const Error& error) {
+    throw Error(error.status(), std::string("--option: ") + error.what());
+  }
   if (!is_activation(layer) && !Registry::instance().get(layer.kind, layer.name).make_double)
     throw Error(Exit::mistake, "there are no checks for the kind " + layer.kind + " of " + title(layer) + ".");
-  const Cases cases = cases_of(layer);
-  Conformance conformance{layer, {}, cases.refused, 0};
-  for (const Check& check : checks())
-    conformance.outcomes.push_back(examine_check(check, cases.cases, is_activation(layer)));
-  conformance.seconds = wall_time() - start;
-  return conformance;
+}
+
+void go_on(Journal& journal, Follower& follower) {
+  if (!journal.cases) {
+    journal.cases = cases_of(journal.layer, {journal.deadly, [&](const Case& tried) { follower.making(tried); }});
+    follower.listed(*journal.cases);
+  }
+  while (journal.outcomes.size() < checks().size()) {
+    journal.outcomes.push_back(
+        examine_check(checks()[journal.outcomes.size()], journal.cases->cases, is_activation(journal.layer), follower));
+    follower.judged(journal.outcomes.back());
+  }
+}
+
+Conformance examine(const LayerName& layer) {
+  const double start = wall_time();
+  check_subject(layer);
+  Journal journal{layer};
+  Follower nobody;
+  go_on(journal, nobody);
+  return {layer, std::move(journal.outcomes), std::move(journal.cases->refused), wall_time() - start};
 }
 
 std::string report(const Conformance& conformance, const std::vector<std::string>& plugins) {
@@ -114,14 +142,18 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   std::string text =
       fmt::format("{} {} ({}): {}\n", title(conformance.layer), entry.version, entry.origin, entry.summary);
   text += fmt::format("\n{:<18}{:<16}{:>5}  {}\n", "check", "result", "cases", "what holds where it passes");
-  for (const auto& [check, finding, tried, cases] : conformance.outcomes) {
+  for (const auto& [check, finding, tried, cases, left_out] : conformance.outcomes) {
     const std::string result = finding.result == Result::failed ? "FAILED" : word(finding.result);
     const bool applies = finding.result != Result::not_applicable;
     text += fmt::format("{:<18}{:<16}{:>5}  {}\n", check->name, result, applies ? fmt::to_string(cases) : "",
                         applies ? check->purpose : finding.text);
   }
   for (const std::string& refused : conformance.refused) text += "\nnot tried: " + refused + "\n";
-  for (const auto& [check, finding, tried, cases] : conformance.outcomes) {
+  for (const Outcome& outcome : conformance.outcomes)
+    if (outcome.left_out > 0)
+      text += fmt::format("\nnot tried: {} in {} more cases, as {} s were over\n", outcome.check->name,
+                          outcome.left_out, seconds_for_a_check);
+  for (const auto& [check, finding, tried, cases, left_out] : conformance.outcomes) {
     if (!tried) continue;
     text += fmt::format("\n{} FAILED\n  {}\n  with {}\n  {}\n", check->name, finding.text, conform::text(*tried),
                         command(*tried, plugins));
@@ -129,7 +161,7 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   text += fmt::format("\n{}: {} passed, {} failed, {} not applicable, in {:.1f} s\n", title(conformance.layer),
                       conformance.count(Result::passed), conformance.count(Result::failed),
                       conformance.count(Result::not_applicable), conformance.seconds);
-  return text;
+  return printable(text);
 }
 
 std::string report_json(const Conformance& conformance, const std::vector<std::string>& plugins) {
@@ -137,14 +169,19 @@ std::string report_json(const Conformance& conformance, const std::vector<std::s
   std::vector<std::string> refused, outcomes;
   for (const std::string& text : conformance.refused) refused.push_back(json_text(text));
   for (const Outcome& outcome : conformance.outcomes) outcomes.push_back("\n    " + object(outcome, plugins));
-  return fmt::format(
+  return printable(fmt::format(
       "{{\n  \"layer\": {},\n  \"origin\": {},\n  \"version\": {},\n  \"options\": {},\n  \"conforms\": {},\n"
       "  \"seconds\": {},\n  \"passed\": {},\n  \"failed\": {},\n  \"not_applicable\": {},\n  \"refused\": [{}],\n"
       "  \"checks\": [{}\n  ]\n}}\n",
       json_text(title(conformance.layer)), json_text(entry.origin), json_text(entry.version),
       object(conformance.layer.options), conformance.conforms(), json_number(conformance.seconds),
       conformance.count(Result::passed), conformance.count(Result::failed), conformance.count(Result::not_applicable),
-      join(refused, ", "), join(outcomes, ","));
+      join(refused, ", "), join(outcomes, ",")));
+}
+
+std::string error_json(const std::string& layer, const std::string& sentence) {
+  return printable(fmt::format("{{\n  \"layer\": {},\n  \"conforms\": false,\n  \"error\": {}\n}}\n", json_text(layer),
+                               json_text(sentence)));
 }
 
 }  // namespace ridgeline::conform

@@ -14,7 +14,11 @@ struct Outcome {
   Finding finding;            ///< of the first case that fails; not applicable where it is in every case
   std::optional<Case> tried;  ///< that case
   int cases = 0;              ///< to which the check applied
+  int left_out = 0;           ///< cases that were not tried, as those before took too long
 };
+
+/// No check begins another case after so many seconds.
+constexpr int seconds_for_a_check = 60;
 
 struct Conformance {
   LayerName layer;
@@ -26,7 +30,35 @@ struct Conformance {
   bool conforms() const { return count(Finding::Result::failed) == 0; }
 };
 
-/// Throws Error(Exit::mistake) where there is no such layer, an option is wrong, or the layer cannot be made.
+/// What an examination has come to: whoever takes it over goes on from there.
+struct Journal {
+  LayerName layer;
+  std::vector<Case> deadly = {};       ///< as Making
+  std::optional<Cases> cases = {};     ///< once they are known
+  std::vector<Outcome> outcomes = {};  ///< of the first checks
+};
+
+/// Is told what comes next, and what it came to.
+class Follower {
+ public:
+  Follower() = default;
+  virtual ~Follower() = default;
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  virtual void making(const Case&) {}
+  virtual void listed(const Cases&) {}
+  virtual void trying(const Check&, std::size_t /*case_number*/) {}
+  virtual void judged(const Outcome&) {}
+};
+
+/// Throws Error(Exit::mistake) where there is no such layer, an option is wrong, or there are no checks for its kind.
+void check_subject(const LayerName& layer);
+
+/// Goes on to the end of an examination. Throws Error(Exit::mistake) where the layer cannot be made.
+void go_on(Journal& journal, Follower& follower);
+
+/// An examination from its beginning to its end. Throws as check_subject and go_on. What ends the process ends it.
 Conformance examine(const LayerName& layer);
 
 /// For people: a table, what failed in full, and a line that sums up. `plugins` stand in the commands that reproduce.
@@ -34,9 +66,12 @@ std::string report(const Conformance& conformance, const std::vector<std::string
 
 /// For machines: {"layer": "KIND/NAME", "origin": …, "version": …, "options": {…}, "conforms": …, "seconds": …,
 /// "passed": n, "failed": n, "not_applicable": n, "refused": […], "checks": [{"name": …, "purpose": …, "result":
-/// "passed" | "failed" | "not applicable", "cases": n, "text": …, "number": … or null, "shape": {"batch": …, "tokens":
+/// "passed" | "failed" | "not applicable", "cases": n, "left_out": n, "text": …, "number": … or null, "shape": {"batch": …, "tokens":
 /// …, "inputs": …, "outputs": …} or null, "options": {…} or null, "command": … or null}, …]}, with a line break at the
 /// end.
 std::string report_json(const Conformance& conformance, const std::vector<std::string>& plugins);
+
+/// For machines, of a layer that could not be tried at all: {"layer": "KIND/NAME", "conforms": false, "error": …}.
+std::string error_json(const std::string& layer, const std::string& sentence);
 
 }  // namespace ridgeline::conform

@@ -1,8 +1,11 @@
 #include "conform/subject.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "conform/gradient_check.hpp"
+#include "io/free_memory.hpp"
 
 namespace ridgeline::conform {
 
@@ -22,7 +25,11 @@ Standalone<Scalar>::Standalone(int inputs, int outputs, int signals, std::size_t
 
 template <class Scalar>
 void Standalone<Scalar>::prepare(const std::vector<Shape>& shapes) {
-  for (const Shape& shape : shapes) lay_out(shape);
+  for (const Shape& shape : shapes) {
+    arena_.restart();
+    reserve(shape, arena_);
+  }
+  check_room();
   arena_.allocate();
   shape_ = {};
 }
@@ -38,7 +45,32 @@ void Standalone<Scalar>::lay_out(const Shape& shape) {
   arena_.restart();
   shape_ = {};
   reserve(shape, arena_);
+  if (!arena_.fits())
+    throw Error(Exit::numerical,
+                fmt::format("for {} samples of {} tokens it reserves more memory than it did before for the same.",
+                            shape.batch, shape.tokens));
   shape_ = shape;
+}
+
+template <class Scalar>
+void Standalone<Scalar>::allocate_parameters() {
+  check_room();
+  parameters_.allocate();
+}
+
+/// Counts what the checks need: values and gradients on the device, on the host one of each, a direction and two copies
+/// moved along it, in double; memory that was reserved, and what is looked at of it.
+template <class Scalar>
+void Standalone<Scalar>::check_room() const {
+  if constexpr (!host_reads_memory) return;  // a device says so itself when its memory is full
+  const double parameters = (2.0 * sizeof(Scalar) + 5.0 * sizeof(double)) * static_cast<double>(parameters_.length()),
+               activations = 2.0 * static_cast<double>(arena_.bytes()), free = free_memory();
+  if (parameters + activations <= free) return;
+  throw NoRoom(
+      Exit::mistake,
+      fmt::format("the checks need {:.3g} GiB of memory ({:.3g} for parameters, {:.3g} for activations), and "
+                  "{:.3g} GiB are free; a smaller layer needs less.",
+                  (parameters + activations) / 0x1p30, parameters / 0x1p30, activations / 0x1p30, free / 0x1p30));
 }
 
 template <class Scalar>
@@ -54,7 +86,7 @@ std::unique_ptr<Layer<Scalar>> Standalone<Scalar>::make(const LayerName& layer, 
 template <class Scalar>
 LayerAlone<Scalar>::LayerAlone(const LayerName& layer, int inputs, int outputs, std::size_t guard)
     : Standalone<Scalar>(inputs, outputs, 1, guard), layer_(this->make(layer, inputs, outputs, "", 0)) {
-  this->parameters_.allocate();
+  this->allocate_parameters();
 }
 
 template <class Scalar>

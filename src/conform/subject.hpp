@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/parameters.hpp"
 #include "core/tensor.hpp"
 #include "layer/registry.hpp"
@@ -64,6 +65,11 @@ class Subject {
   int outputs_;
 };
 
+/// The layer, or what examines it, does not fit into memory.
+struct NoRoom : Error {
+  using Error::Error;
+};
+
 using SignalSlots = Kokkos::View<std::uint64_t*, Memory>;
 
 std::vector<Signal::Content> read_signals(const SignalSlots& slots);
@@ -76,6 +82,7 @@ class Standalone : public Subject<Scalar> {
   Standalone(int inputs, int outputs, int signals, std::size_t guard = 0);
 
   Parameters<Scalar>& parameters() override { return parameters_; }
+  /// Throws NoRoom.
   void prepare(const std::vector<Shape>& shapes) override;
   void clear_signals() override;
 
@@ -84,7 +91,10 @@ class Standalone : public Subject<Scalar> {
  protected:
   virtual void reserve(const Shape& shape, Arena& arena) = 0;
 
+  /// Throws Error(Exit::numerical) where the shape needs more memory than what was prepared.
   void lay_out(const Shape& shape);
+  /// Allocates the parameters. Throws NoRoom.
+  void allocate_parameters();
   std::unique_ptr<Layer<Scalar>> make(const LayerName& layer, int inputs, int outputs, const std::string& scope,
                                       int slot);
 
@@ -92,6 +102,8 @@ class Standalone : public Subject<Scalar> {
   SignalSlots signals_;
 
  private:
+  void check_room() const;
+
   Arena arena_;
   Shape shape_;
 };
@@ -99,7 +111,7 @@ class Standalone : public Subject<Scalar> {
 template <class Scalar>
 class LayerAlone final : public Standalone<Scalar> {
  public:
-  /// Throws Error(Exit::mistake) where the layer or an option is unknown, or the layer refuses to be made.
+  /// Throws Error(Exit::mistake) where the layer or an option is unknown, or the layer refuses to be made, and NoRoom.
   LayerAlone(const LayerName& layer, int inputs, int outputs, std::size_t guard = 0);
 
   void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override;

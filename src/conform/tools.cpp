@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/text.hpp"
 #include "conform/check.hpp"
 #include "conform/pointwise.hpp"
 #include "core/region.hpp"
@@ -21,9 +22,9 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 }
 
 struct Event {
-  enum class Kind { kernel, allocation, deep_copy };
+  enum class Kind { kernel, allocation, deep_copy, region };
   Kind kind;
-  std::string name;         ///< the kernel's label, the view's, or the destination's
+  std::string name;         ///< the kernel's label, the region's, the view's, or the destination's
   std::uint64_t bytes = 0;  ///< of an allocation and a deep copy
   int depth = 0;            ///< regions that are open, less those that were when the watch began: may be negative
 };
@@ -36,7 +37,10 @@ class Watch final : public ToolsListener {
   void begin_deep_copy(const char* to, const char*, std::uint64_t bytes) override {
     note(Event::Kind::deep_copy, to, bytes);
   }
-  void push_region(const char*) override { ++depth_; }
+  void push_region(const char* name) override {
+    ++depth_;
+    note(Event::Kind::region, name, 0);
+  }
   void pop_region() override { --depth_; }
 
   /// In the order of their beginnings.
@@ -89,7 +93,7 @@ Watched watch_activation(const Case& tried) {
 
 Finding judge_allocations(const Watched& watched) {
   for (const Event& event : watched.events) {
-    if (event.kind == Event::Kind::kernel || is_kokkos(event)) continue;
+    if (event.kind == Event::Kind::kernel || event.kind == Event::Kind::region || is_kokkos(event)) continue;
     return failed(fmt::format("a second call {} of \"{}\", {} bytes",
                               event.kind == Event::Kind::allocation ? "makes an allocation" : "makes a deep copy",
                               event.name, event.bytes),
@@ -104,7 +108,11 @@ Finding judge_kernels(const Watched& watched, const LayerName& layer) {
   if (entry.origin != LayerEntry::built_in)
     beginnings.push_back(std::filesystem::path(entry.origin).stem().string() + "::");
   for (const Event& event : watched.events) {
-    if (event.kind != Event::Kind::kernel || is_kokkos(event)) continue;
+    const bool launched = event.kind == Event::Kind::kernel, named = launched || event.kind == Event::Kind::region;
+    if (const std::string plain = excerpt(event.name, std::string::npos); named && plain != event.name)
+      return failed(fmt::format("the {} \"{}\" has a name that is no line of plain text",
+                                launched ? "kernel" : "region", excerpt(plain)));
+    if (!launched || is_kokkos(event)) continue;
     if (std::none_of(beginnings.begin(), beginnings.end(),
                      [&](const std::string& beginning) { return begins_with(event.name, beginning); }))
       return failed(

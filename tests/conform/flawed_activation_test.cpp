@@ -10,6 +10,7 @@ namespace {
 enum class Flaw {
   none,
   wrong_slope,
+  wrong_slope_far_out,
   imprecise_in_single,
   needs_slope_apart,
   forgets_bias,
@@ -50,6 +51,7 @@ class Flawed final : public Activation<Scalar> {
           const Scalar a = t < 0 ? -t : t, over = 1 / (1 + a);
           Scalar number = slope ? t * over * (1 + over) : t * (t * over);
           if (flaw == Flaw::wrong_slope && slope) number *= Scalar(1.00001);
+          if (flaw == Flaw::wrong_slope_far_out && slope && t < -6) number = 1;
           if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
           if (flaw == Flaw::counts_calls) number += Scalar(calls);
           if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
@@ -79,6 +81,7 @@ void PrintTo(const Expectation& expectation, std::ostream* out) { *out << expect
 
 const Expectation expectations[] = {
     {Flaw::wrong_slope, "wrong_slope", "gradients", "difference"},
+    {Flaw::wrong_slope_far_out, "wrong_slope_far_out", "gradients", "at -"},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "single"},
     {Flaw::needs_slope_apart, "needs_slope_apart", "sources", "in the place"},
     {Flaw::forgets_bias, "forgets_bias", "sources", "bias"},
@@ -114,6 +117,38 @@ INSTANTIATE_TEST_SUITE_P(, FlawedActivation, ::testing::ValuesIn(expectations),
 
 TEST_P(FlawedActivation, IsCaught) {
   expect_caught(registered(GetParam().flaw, GetParam().name), GetParam().check, GetParam().says);
+}
+
+/// z⁴ and eᶻ, whose slopes far out are large, and right.
+template <class Scalar, bool power>
+class Steep final : public Activation<Scalar> {
+ public:
+  void apply(Matrix<const Scalar> z, Vector<const Scalar> bias, Matrix<Scalar> value,
+             Matrix<Scalar> slope) const override {
+    const int columns = extent(z, 1);
+    Kokkos::parallel_for(
+        "ridgeline::test/steep", RangePolicy(0, static_cast<int>(z.size())), KOKKOS_LAMBDA(int i) {
+          const Scalar t = z.data()[i] + bias(i % columns), e = std::exp(t);
+          value.data()[i] = power ? t * t * t * t : e;
+          slope.data()[i] = power ? 4 * t * t * t : e;
+        });
+  }
+};
+
+template <bool power>
+Finding slope_of_steep(const std::string& name) {
+  LayerEntry entry;
+  entry.kind = "steep_activation";
+  entry.name = name;
+  entry.make_activation_float = [] { return std::make_unique<Steep<float, power>>(); };
+  entry.make_activation_double = [] { return std::make_unique<Steep<double, power>>(); };
+  if (Registry::instance().find(entry.kind, name) == nullptr) Registry::instance().add(entry);
+  return activation_slope({{entry.kind, name}, {{2, 7}, 5, 5}});
+}
+
+TEST(SteepActivation, HasTheSlopeThatItHas) {
+  EXPECT_EQ(slope_of_steep<true>("power").text, "");
+  EXPECT_EQ(slope_of_steep<false>("exponential").text, "");
 }
 
 /// Also where the plugin came by the environment, from a folder that a shell would take for two words.

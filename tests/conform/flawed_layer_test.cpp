@@ -41,6 +41,12 @@ enum class Flaw {
   grows_wrongly,
   remembers_elsewhere,
   throws,
+  throws_stopped,
+  throws_bad_alloc,
+  throws_number,
+  reserves_more,
+  miscounts_nothing,
+  garbled_name,
 };
 
 /// y = (x Wᵀ)² + b, entry by entry, for each token by itself.
@@ -55,19 +61,24 @@ class Flawed final : public Layer<Scalar> {
     hidden_ = arena.kept<Scalar>(rows, columns);
     gradient_ = arena.passing<Scalar>(rows, columns);
     sums_.reserve(shape.rows(), map_.outputs(), arena);
+    if (flaw_ == Flaw::reserves_more) arena.kept<Scalar>(std::size_t{1000} * ++reserved_);
     if (flaw_ == Flaw::wastes_memory) arena.kept<Scalar>(12 * rows, columns);
     if (shape.tokens > 20) ++large_shapes_;
   }
 
   void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
     if (flaw_ == Flaw::throws) throw std::runtime_error("a flaw");
+    if (flaw_ == Flaw::throws_stopped) throw Error(Exit::stopped, "a flaw.");
+    if (flaw_ == Flaw::throws_bad_alloc) throw std::bad_alloc();
+    if (flaw_ == Flaw::throws_number) throw 7;
     input_ = x;
     output_ = y;
     map_.product(rows_of(x), hidden_);
     if (flaw_ == Flaw::reads_unwritten) scale(hidden_, gradient_, hidden_, hidden_, false);
     if (flaw_ == Flaw::allocates) Kokkos::View<Scalar*, Memory>("ridgeline::test/extra", 3);
     if (flaw_ == Flaw::outside_region) Kokkos::Profiling::popRegion();
-    square(flaw_ == Flaw::unnamed_kernel ? "square" : "ridgeline::test/square", hidden_, rows_of(y));
+    const char* name = flaw_ == Flaw::unnamed_kernel ? "square" : "ridgeline::test/square";
+    square(flaw_ == Flaw::garbled_name ? "ridgeline::\xff" : name, hidden_, rows_of(y));
     if (flaw_ == Flaw::outside_region) Kokkos::Profiling::pushRegion("back");
     if (flaw_ == Flaw::open_region) Kokkos::Profiling::pushRegion("left open");
     add_bias<Scalar>(rows_of(y), map_.bias.value,
@@ -96,6 +107,7 @@ class Flawed final : public Layer<Scalar> {
     const double product = map_.operations(shape.rows()), own = 2.0 * shape.rows() * map_.outputs();
     Operations operations{product + own, 2 * product + own, own, own, true};
     if (flaw_ == Flaw::miscounts) operations.backward += product;
+    if (flaw_ == Flaw::miscounts_nothing) operations.own_forward = -1;
     if (flaw_ == Flaw::grows_wrongly) operations.forward += own * shape.batch;
     return operations;
   }
@@ -191,7 +203,7 @@ class Flawed final : public Layer<Scalar> {
 
   Flaw flaw_;
   Linear<Scalar> map_;
-  int made_, calls_ = 0, large_shapes_ = 0;
+  int made_, calls_ = 0, large_shapes_ = 0, reserved_ = 0;
   Matrix<Scalar> hidden_;    // [B·N, outputs]
   Matrix<Scalar> gradient_;  // [B·N, outputs]
   ColumnSums<Scalar> sums_;
@@ -241,6 +253,14 @@ const Expectation expectations[] = {
     {Flaw::grows_wrongly, "grows_wrongly", "operations", "proportion"},
     {Flaw::remembers_elsewhere, "remembers_elsewhere", "checkpoint", "something else"},
     {Flaw::throws, "throws", "gradients", "a flaw"},
+    {Flaw::throws_stopped, "throws_stopped", "not a number", "a flaw"},
+    {Flaw::throws, "throws_always", "magnitudes", "a flaw"},
+    {Flaw::throws_stopped, "throws_stopped_always", "magnitudes", "a flaw"},
+    {Flaw::throws_bad_alloc, "throws_bad_alloc", "magnitudes", "bad_alloc"},
+    {Flaw::throws_number, "throws_number", "magnitudes", "no std::exception"},
+    {Flaw::reserves_more, "reserves_more", "guard zones", "reserves more memory"},
+    {Flaw::miscounts_nothing, "miscounts_nothing", "operations", "own_forward = -1"},
+    {Flaw::garbled_name, "garbled_name", "kernels", "plain text"},
 };
 
 LayerName registered(Flaw flaw, const std::string& name) {
