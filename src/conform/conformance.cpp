@@ -30,16 +30,17 @@ Finding examine_case(Examination examination, const Case& tried) {
   }
 }
 
-Outcome examine_check(const Check& check, const std::vector<Case>& cases, bool activation, Follower& follower) {
+Outcome examine_check(const Check& check, const Journal& journal, Follower& follower) {
+  const std::vector<Case>& cases = journal.cases->cases;
   Outcome outcome{&check, {}, std::nullopt};
-  const Examination examination = activation ? check.activation : check.layer;
+  const Examination examination = is_activation(journal.layer) ? check.activation : check.layer;
   if (examination == nullptr) {
     outcome.finding = not_applicable(check.why_no_activation);
     return outcome;
   }
   const double start = wall_time();
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (wall_time() - start > seconds_for_a_check) {
+    if (i > 0 && wall_time() - start > journal.seconds_for_a_check) {
       outcome.left_out = static_cast<int>(cases.size() - i);
       break;
     }
@@ -122,8 +123,7 @@ void go_on(Journal& journal, Follower& follower) {
     follower.listed(*journal.cases);
   }
   while (journal.outcomes.size() < checks().size()) {
-    journal.outcomes.push_back(
-        examine_check(checks()[journal.outcomes.size()], journal.cases->cases, is_activation(journal.layer), follower));
+    journal.outcomes.push_back(examine_check(checks()[journal.outcomes.size()], journal, follower));
     follower.judged(journal.outcomes.back());
   }
 }

@@ -17,7 +17,7 @@ struct Outcome {
   int left_out = 0;           ///< cases that were not tried, as those before took too long
 };
 
-/// No check begins another case after so many seconds.
+/// No check begins another case after its first when so many seconds are over.
 constexpr int seconds_for_a_check = 60;
 
 struct Conformance {
@@ -36,6 +36,7 @@ struct Journal {
   std::vector<Case> deadly = {};       ///< as Making
   std::optional<Cases> cases = {};     ///< once they are known
   std::vector<Outcome> outcomes = {};  ///< of the first checks
+  double seconds_for_a_check = conform::seconds_for_a_check;
 };
 
 /// Is told what comes next, and what it came to.

@@ -1,4 +1,4 @@
-// A layer that never comes back is a finding.
+// A layer that never comes back is a finding, and what takes long is not tried to its end.
 #include "conform/apart.hpp"
 
 #include <gtest/gtest.h>
@@ -42,6 +42,20 @@ TEST(ExaminedApart, ALayerThatHangsFails) {
   EXPECT_EQ(conformance.outcomes.back().finding.text, "not tried, as gradients did not come back");
   EXPECT_EQ(progress, (std::vector<std::string>{"making the layer, 2 samples of 7 tokens, 5 to 3 channels",
                                                 "gradients, case 1 of 1"}));
+}
+
+TEST(Examined, WhatIsNotTriedForLackOfTimeIsSaid) {
+  Journal journal{{"activation", "relu"}};
+  journal.seconds_for_a_check = 0;
+  Follower nobody;
+  go_on(journal, nobody);
+  const Outcome& first = journal.outcomes.front();
+  EXPECT_EQ(first.cases, 1);
+  EXPECT_EQ(first.left_out, static_cast<int>(every_size.size()) - 1);
+  const Conformance conformance{journal.layer, journal.outcomes, {}, 0};
+  EXPECT_TRUE(conformance.conforms());
+  EXPECT_NE(report(conformance, {}).find("not tried: gradients in 6 more cases"), std::string::npos);
+  EXPECT_NE(report_json(conformance, {}).find("\"cases\": 1, \"left_out\": 6"), std::string::npos);
 }
 
 }  // namespace
