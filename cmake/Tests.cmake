@@ -60,7 +60,8 @@ endfunction()
 
 # ridgeline_discover(NAME LABEL THREADS): registers each test of the program once, to run with that many threads.
 # PROCESSORS keeps `ctest -j` from running more threads at once than it was told. Properties that are lists do not survive
-# gtest_discover_tests: they are set by a file that CTest reads after the tests' own.
+# gtest_discover_tests: they are set by a file that CTest reads after the tests' own. A suite whose name ends in Slow has
+# the label slow as well.
 function(ridgeline_discover name label threads)
   ridgeline_environment(environment ${threads})
   set(labels ${label})
@@ -80,7 +81,11 @@ function(ridgeline_discover name label threads)
     PROPERTIES TIMEOUT ${test_seconds} PROCESSORS ${threads})
   file(WRITE ${PROJECT_BINARY_DIR}/${tests}.cmake "
     foreach(test IN LISTS ${tests})
-      set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" ENVIRONMENT \"${environment}\")
+      set(labels \"${labels}\")
+      if(test MATCHES \"^[A-Za-z]*Slow[.]\")
+        list(APPEND labels slow)
+      endif()
+      set_tests_properties(\"\${test}\" PROPERTIES LABELS \"\${labels}\" ENVIRONMENT \"${environment}\")
     endforeach()")
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_BINARY_DIR}/${tests}.cmake)
 endfunction()
