@@ -34,7 +34,7 @@ struct Flag {
 // Values that are more than text are read after Boost has taken the command line apart.
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> table = {
-      {"output", "DIR", "o", "where to write (of a run without it: runs/ and the deck's name, or runs/comparison)",
+      {"output", "DIR", "o", "where to write (if not given: runs/DECK or runs/comparison by run, nothing by eval)",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
       {"overwrite", "", "", "replace what an earlier run left in that folder",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
@@ -354,6 +354,8 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
   read_profile_steps(values, line);
   if (line.resume && line.overwrite)
     throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
+  if (std::find(line.plugins.begin(), line.plugins.end(), "") != line.plugins.end())
+    throw mistake("--plugin has no value; it takes a FILE.");
   if (values.count("log-level") > 0) read_log_level(values["log-level"].as<std::string>(), line);
   if (values.count("option") > 0) read_options(values["option"].as<std::vector<std::string>>(), line);
   if (values.count("set") > 0) {

@@ -297,6 +297,7 @@ struct OptionValues::Storage {
 
   void store(const po::options_description& description, const OptionText& text, const LayerNames& layers);
   void store_defaults(const po::options_description& description);
+  void check_layers(const LayerNames& layers) const;
   const po::variable_value& get(const std::string& name, std::initializer_list<Option::Type> types) const;
 };
 
@@ -341,6 +342,15 @@ void OptionValues::Storage::store_defaults(const po::options_description& descri
   }
 }
 
+/// Defaults that name layers which are not there: a plugin's may be another plugin's.
+void OptionValues::Storage::check_layers(const LayerNames& layers) const {
+  for (const Option& option : options.options()) {
+    if (option.type() != Option::Type::layer || !option.standard() || given.count(option.name()) > 0) continue;
+    const std::string why = layer_complaint(option, *option.standard(), layers);
+    if (!why.empty()) throw refused({option.name(), *option.standard(), origin}, section, "(the default) " + why);
+  }
+}
+
 OptionValues::OptionValues() : OptionValues(std::make_shared<Storage>()) {}
 
 OptionValues::OptionValues(std::shared_ptr<const Storage> storage) : storage_(std::move(storage)) {}
@@ -374,6 +384,7 @@ OptionValues OptionValues::read(const OptionSet& options, const std::vector<Opti
                 place(origin, section) + option.name() + " must be given; it takes " + option.allowed_text() + ".");
   }
   storage->store_defaults(description);
+  storage->check_layers(layers);
   return OptionValues(storage);
 }
 

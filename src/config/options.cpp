@@ -154,6 +154,9 @@ Option& OptionSet::add(Option option) {
   if (!is_key_name(option.name())) {
     throw std::logic_error("an option's name is made of a-z, 0-9 and _, which this one is not: " + option.name());
   }
+  // A section is looked through for each of its keys.
+  constexpr std::size_t most = 1000;
+  if (options_.size() == most) throw std::logic_error("a section has at most " + std::to_string(most) + " options");
   if (find(option.name()) != nullptr) throw std::logic_error("an option is declared twice: " + option.name());
   options_.push_back(std::move(option));
   return options_.back();

@@ -1,6 +1,7 @@
 #include "core/parameters.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -36,6 +37,10 @@ template <class Scalar>
 void Parameters<Scalar>::declare(Parameter<Scalar>& parameter, const std::string& name, const std::vector<int>& shape,
                                  Initial initial) {
   if (find(name)) throw std::logic_error("parameter " + name + " is declared twice");
+  for (const int extent : shape)
+    if (extent < 0) throw std::logic_error("parameter " + name + " has an extent of " + std::to_string(extent));
+  if (!std::isfinite(initial.first) || !std::isfinite(initial.second))
+    throw std::logic_error("parameter " + name + " has initial values that are not finite");
   parameter.shape = shape;
   const std::size_t size =
       std::accumulate(shape.begin(), shape.end(), std::size_t{1}, [](std::size_t a, int b) { return a * b; });

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "driver/experiment.hpp"
 #include "io/files.hpp"
 #include "report/comparison.hpp"
 
@@ -18,8 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* files_of_a_comparison[] = {"comparison.csv", "comparison.html", "figures/comparison.svg",
                                                  "figures/comparison.png"};
 
-std::string name_of(const std::string& deck) { return fs::path(deck).stem().string(); }
-
 }  // namespace
 
 ComparisonDirectory::ComparisonDirectory(const std::string& named, const std::vector<std::string>& decks,
@@ -27,7 +26,7 @@ ComparisonDirectory::ComparisonDirectory(const std::string& named, const std::ve
     : path_(named.empty() ? "runs/comparison" : named), earlier_(earlier) {
   std::map<std::string, std::string> taken;
   for (const std::string& deck : decks) {
-    const std::string name = name_of(deck);
+    const std::string name = name_of_deck(deck);
     for (const std::string own : files_of_a_comparison)
       if (name == own.substr(0, own.find('/')))
         throw Error(Exit::mistake,
@@ -46,7 +45,9 @@ ComparisonDirectory::ComparisonDirectory(const std::string& named, const std::ve
                                    "folder, --resume continues its runs, --overwrite replaces them.");
 }
 
-std::string ComparisonDirectory::folder_of(const std::string& deck) const { return (path_ / name_of(deck)).string(); }
+std::string ComparisonDirectory::folder_of(const std::string& deck) const {
+  return (path_ / name_of_deck(deck)).string();
+}
 
 void ComparisonDirectory::prepare() const {
   if (earlier_ != Earlier::overwrite) return;
@@ -57,7 +58,7 @@ void ComparisonDirectory::prepare() const {
 
 void ComparisonDirectory::compare(const std::vector<std::string>& decks, Console& console) const {
   std::vector<std::string> names;
-  std::transform(decks.begin(), decks.end(), std::back_inserter(names), name_of);
+  std::transform(decks.begin(), decks.end(), std::back_inserter(names), name_of_deck);
   try {
     const Comparison drawn = draw_comparison(path_, names);
     console.line(drawn.table);

@@ -9,6 +9,7 @@
 
 #include "config/deck.hpp"
 #include "config/text.hpp"
+#include "driver/plugins.hpp"
 #include "io/files.hpp"
 
 namespace ridgeline {
@@ -100,9 +101,15 @@ History history_for(const Experiment& now, const Experiment& former, const Histo
 namespace {
 
 /// The experiment that a resolved deck describes. Throws Error(Exit::mistake) where this version, with the layers that it
-/// has, cannot read it.
+/// has, cannot read it, with the plugins that it lacks.
 Experiment former_experiment(const std::string& deck, const std::string& origin) {
-  return read_experiment(Deck::parse(deck, "the deck in " + origin), {});
+  try {
+    return read_experiment(Deck::parse(deck, "the deck in " + origin), {});
+  } catch (const Error& error) {
+    const std::string missing = error.status() == Exit::mistake ? missing_plugins(deck, origin) : "";
+    if (missing.empty()) throw;
+    throw Error(Exit::mistake, clause(error.what()) + "; " + missing + ".");
+  }
 }
 
 /// Throws Error(Exit::mistake) where a run of the deck `former`, which `origin` holds, cannot go on as `now`.

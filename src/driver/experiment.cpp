@@ -211,6 +211,13 @@ std::vector<std::string> plugins_of(const ModelPlan& model) {
   return files;
 }
 
+std::string name_of_deck(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  // "..ini" and "...ini": a folder of that name would be another folder.
+  if (name == "." || name == "..") name = "deck";
+  return name;
+}
+
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides) {
   const Settings settings(deck, overrides, layer_names);
   OptionSet deciding;
@@ -225,9 +232,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
 
   Experiment experiment;
   experiment.deck = deck.path;
-  experiment.name = std::filesystem::path(deck.path).stem().string();
-  // "..ini" and "...ini": a folder of that name would be another folder.
-  if (experiment.name == "." || experiment.name == "..") experiment.name = "deck";
+  experiment.name = name_of_deck(deck.path);
   experiment.seed = static_cast<std::uint64_t>(run.integer("seed"));
   experiment.single_precision = run.text("precision") == "single";
   experiment.checkpoint_every = run.integer("checkpoint_every");

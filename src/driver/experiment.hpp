@@ -30,7 +30,7 @@ struct TaskSet {
 
 struct Experiment {
   std::string deck;      ///< the deck's path, for messages
-  std::string name;      ///< its file name without its ending
+  std::string name;      ///< as name_of_deck
   std::string resolved;  ///< a deck with every key of every section: run it and get the same run
   std::uint64_t seed = 1;
   bool single_precision = true;
@@ -44,6 +44,10 @@ struct Experiment {
   std::string task;                   ///< for the report: which task, which layers
   std::string layers;
 };
+
+/// What the run of a deck is called, and its folder: the deck's file name without its ending, or "deck" where that names
+/// another folder ("." of "..ini").
+std::string name_of_deck(const std::string& path);
 
 /// Throws Error(Exit::mistake) for whatever is wrong with the deck.
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides);

@@ -38,8 +38,9 @@ void print_check(const Experiment& experiment) {
   const Operations all = model.operations(shape);
   fmt::print("{:<24}{:>14}{:>18}{:>18}\n\n", "all", model.parameters().count(), millions(all, all.forward),
              millions(all, all.backward));
-  fmt::print("a step         {} samples of {} tokens, {:.4g} GFLOP in products and solves\n", shape.batch, shape.tokens,
-             (all.forward + all.backward) / 1e9);
+  fmt::print("a step         {} samples of {} tokens, {:.4g} GFLOP in products and solves{}\n", shape.batch,
+             shape.tokens, (all.forward + all.backward) / 1e9,
+             all.known ? "" : ", and those of layers that do not say");
   Model<Scalar> step(experiment.model);
   fmt::print("               {} of activations and scratch\n",
              bytes_text(static_cast<double>(step.bytes_for({shape}))));

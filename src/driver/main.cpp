@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include <string>
@@ -17,6 +18,7 @@
 #include "config/command_line.hpp"
 #include "driver/commands.hpp"
 #include "driver/console.hpp"
+#include "layer/foreign.hpp"
 
 namespace {
 
@@ -66,18 +68,24 @@ int finish(Exit status, bool needs_output) {
   return fail(Exit::file, "standard output cannot be written.");
 }
 
-}  // namespace
+bool is_over = false;
+const pid_t program = getpid();
 
-int main(int count, char** arguments) {
-  // A file that grows beyond the user's limit is an error as any other, not the program's end.
-  std::signal(SIGXFSZ, SIG_IGN);
-  // Nor does a reader that goes away (`| head`) end a run.
-  std::signal(SIGPIPE, SIG_IGN);
-  open_standard_streams();
-  limit_threads();
+/// Of exit(), which a layer or what it links may call: that is no success, whatever status it gave. How a child of the
+/// program ended is its parent's to say.
+void check_end() {
+  if (is_over || getpid() != program) return;
+  const std::string* const title = ridgeline::ForeignCode::running();
+  ridgeline::print_error((title != nullptr ? *title : "a part of the program") +
+                         " called exit() in the middle of the program's work.");
+  std::_Exit(static_cast<int>(Exit::numerical));
+}
+
+/// The whole program but for what surrounds it: the exit status.
+int perform_all(const std::vector<std::string>& arguments) {
   try {
-    const CommandLine line = ridgeline::parse_command_line({arguments + 1, arguments + count});
-    const bool needs_output = line.command != "run" && line.command != "report" && line.output.empty();
+    const CommandLine line = ridgeline::parse_command_line(arguments);
+    const bool needs_output = line.help || (line.command != "run" && line.command != "report" && line.output.empty());
     return finish(perform(line), needs_output);
   } catch (const ridgeline::Error& error) {
     return fail(error.status(), error.what());
@@ -89,5 +97,23 @@ int main(int count, char** arguments) {
     return fail(Exit::mistake, "there is not enough memory for this; a smaller batch, model or grid needs less.");
   } catch (const std::exception& error) {
     return fail(Exit::numerical, std::string("an internal error, please report it: ") + error.what());
+  } catch (...) {
+    return fail(Exit::numerical, "an internal error, please report it: something that is no std::exception.");
   }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // A file that grows beyond the user's limit is an error as any other, not the program's end.
+  std::signal(SIGXFSZ, SIG_IGN);
+  // Nor does a reader that goes away (`| head`) end a run.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::atexit(check_end);
+  std::at_quick_exit(check_end);
+  open_standard_streams();
+  limit_threads();
+  const int status = perform_all({arguments + 1, arguments + count});
+  is_over = true;
+  return status;
 }

@@ -13,10 +13,20 @@
 namespace ridgeline {
 namespace {
 
-std::vector<std::string> plugins_named_by(const Deck& deck, const std::vector<Override>& overrides) {
+OptionValues plugins_of_run(const Deck& deck, const std::vector<Override>& overrides) {
   OptionSet options;
   options.paths("plugins", run_options().find("plugins")->summary());
-  return Settings(deck, overrides).peek("run", options).texts("plugins");
+  return Settings(deck, overrides).peek("run", options);
+}
+
+/// The plugins at these places; what is wrong with one is said with who named it.
+void load_places(const std::string& named_by, const std::vector<std::filesystem::path>& places,
+                 const std::function<void(const std::string&)>& note) {
+  try {
+    load_plugins(places, note);
+  } catch (const Error& error) {
+    throw Error(error.status(), named_by + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -25,19 +35,23 @@ void load_plugins_of(const CommandLine& line, const Deck* deck, const std::funct
   const auto told = [&](const std::string& text) {
     if (note) note(text);
   };
-  load_plugins(plugin_path(), told);
-  load_plugins({line.plugins.begin(), line.plugins.end()}, told);
+  load_places("RIDGELINE_PLUGIN_PATH", plugin_path(), told);
+  load_places("--plugin", {line.plugins.begin(), line.plugins.end()}, told);
   if (deck == nullptr) return;
-  const std::vector<std::string> named = plugins_named_by(*deck, line.overrides);
-  load_plugins({named.begin(), named.end()}, told);
+  const OptionValues run = plugins_of_run(*deck, line.overrides);
+  const std::vector<std::string>& named = run.texts("plugins");
+  try {
+    load_plugins({named.begin(), named.end()}, told);
+  } catch (const Error& error) {
+    throw run.mistake("plugins", std::string("cannot be had: ") + error.what());
+  }
 }
 
-std::string missing_plugins(const std::string& checkpoint) {
+std::string missing_plugins(const std::string& deck, const std::string& origin) {
   std::vector<std::string> missing;
   try {
-    const hdf5::File file = hdf5::File::open(checkpoint);
-    for (const std::string& plugin :
-         plugins_named_by(Deck::parse(file.attribute_string("/", "deck"), checkpoint), {})) {
+    const OptionValues run = plugins_of_run(Deck::parse(deck, origin), {});
+    for (const std::string& plugin : run.texts("plugins")) {
       const auto same = [&](const Plugin& loaded) { return loaded.file == plugin; };
       if (std::none_of(loaded_plugins().begin(), loaded_plugins().end(), same)) missing.push_back("--plugin " + plugin);
     }
@@ -45,7 +59,15 @@ std::string missing_plugins(const std::string& checkpoint) {
     return "";
   }
   if (missing.empty()) return "";
-  return fmt::format("{} was trained with plugins: add {}", checkpoint, join(missing, " "));
+  return fmt::format("{} was trained with plugins: add {}", origin, join(missing, " "));
+}
+
+std::string missing_plugins_of(const std::string& checkpoint) {
+  try {
+    return missing_plugins(hdf5::File::open(checkpoint).attribute_string("/", "deck"), checkpoint);
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 }  // namespace ridgeline

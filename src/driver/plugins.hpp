@@ -10,12 +10,15 @@
 namespace ridgeline {
 
 /// Loads the plugins that RIDGELINE_PLUGIN_PATH, `--plugin` and, where there is one, the deck's [run] name, in this order.
-/// `note` is told of files that are passed over. Throws as load_plugins.
+/// `note` is told of files that are passed over. Throws as load_plugins, with who named the plugin.
 void load_plugins_of(const CommandLine& line, const Deck* deck,
                      const std::function<void(const std::string&)>& note = {});
 
-/// For a deck that could not be read: which plugins a checkpoint was trained with that are not loaded, as the end of a
-/// sentence; empty where there are none, or the file cannot be read.
-std::string missing_plugins(const std::string& checkpoint);
+/// Which plugins a run used that are not loaded, by its resolved deck, which `origin` holds, as the end of a sentence
+/// about layers that are unknown; empty where there are none.
+std::string missing_plugins(const std::string& deck, const std::string& origin);
+
+/// The same by the deck in a checkpoint; empty also where that cannot be read.
+std::string missing_plugins_of(const std::string& checkpoint);
 
 }  // namespace ridgeline

@@ -200,7 +200,7 @@ Experiment experiment_for(const CommandLine& line, Console& console) {
   try {
     return experiment_of(line, line.deck, console);
   } catch (const Error& error) {
-    const std::string missing = error.status() == Exit::mistake ? missing_plugins(line.checkpoint) : "";
+    const std::string missing = error.status() == Exit::mistake ? missing_plugins_of(line.checkpoint) : "";
     if (missing.empty()) throw;
     throw Error(Exit::mistake, clause(error.what()) + "; " + missing + ".");
   }

@@ -13,10 +13,13 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
+#include "config/deck.hpp"
 #include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
+#include "layer/foreign.hpp"
 #include "layer/plugin_note.hpp"
 #include "layer/registry.hpp"
 
@@ -137,21 +140,76 @@ std::string loader_complaint(const fs::path& file) {
   return "cannot be loaded: " + excerpt(text, 200) + ".";
 }
 
+/// Why a registration is none, as the end of a sentence about the plugin; empty where it is right.
+std::string complaint_of(const Registration& registration) {
+  if (registration.kind == nullptr || registration.name == nullptr || registration.summary == nullptr)
+    return "registers a layer without a kind, a name or a summary.";
+  const std::string kind = registration.kind, name = registration.name;
+  const std::string title = excerpt(kind) + "/" + excerpt(name);
+  const std::vector<std::string> kinds = Registry::instance().kinds();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+    return "has a layer " + title + ", and there is no such kind" +
+           suggestion(kind, kinds, "the kinds are " + phrase(kinds, "and"));
+  const auto fits = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+           letter == '_' || letter == '-';
+  };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), fits))
+    return "has a layer " + title + ", which no deck can name; a name is made of letters, digits, _ and -.";
+  return "";
+}
+
+/// Whether a deck reads a value back as it is.
+bool is_held_by_a_deck(const std::string& key, const std::string& value) {
+  try {
+    const Deck deck = Deck::parse(fmt::format("[layer]\n{} = {}\n", key, value), "");
+    return deck.sections.size() == 1 && deck.sections[0].entries.size() == 1 &&
+           deck.sections[0].entries[0].value == value;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Throws std::logic_error where a default is not what its option takes, or an option names layers of no kind.
+void check_options(const OptionSet& options) {
+  const std::vector<std::string> kinds = Registry::instance().kinds();
+  for (const Option& option : options.options())
+    if (option.type() == Option::Type::layer && std::find(kinds.begin(), kinds.end(), option.kind()) == kinds.end())
+      throw std::logic_error("the option " + option.name() + " is a layer of the kind " + excerpt(option.kind()) +
+                             ", and there is no such kind");
+  for (const auto& [key, value] : OptionValues::defaults(options).resolved())
+    if (!is_held_by_a_deck(key, value))
+      throw std::logic_error("the default of option " + key + " is none that a deck can hold: " + excerpt(value));
+}
+
+/// What a registration of a plugin announces, checked. Throws what the plugin throws.
+LayerEntry checked_entry(const Plugin& plugin, const Registration& registration) {
+  LayerEntry entry = entry_of(registration);
+  check_options(entry.options);
+  entry.summary = excerpt(entry.summary, std::string::npos);
+  entry.origin = plugin.file.string();
+  entry.version = plugin.version;
+  const std::string title = entry.kind + "/" + entry.name + " of the plugin " + entry.origin;
+  entry.properties = [title, promised = entry.properties](const OptionValues& values) {
+    Properties properties;
+    guarded(title, "failed where it says its properties", Exit::numerical, [&] { properties = promised(values); });
+    return properties;
+  };
+  return entry;
+}
+
 /// The entries that a plugin announced, all or none.
 std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registration>& announced) {
   std::vector<LayerEntry> entries;
   for (const Registration& registration : announced) {
+    const std::string complaint = complaint_of(registration);
+    if (!complaint.empty()) throw mistake(plugin.file, complaint);
     const std::string title = std::string(registration.kind) + "/" + registration.name;
     try {
-      entries.push_back(entry_of(registration));
-    } catch (const std::exception& error) {
-      throw mistake(plugin.file,
-                    "cannot declare the options of " + excerpt(title) + ": " + excerpt(error.what(), 200) + ".");
+      entries.push_back(checked_entry(plugin, registration));
     } catch (...) {
-      throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ".");
+      throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ": " + thrown_reason(200) + ".");
     }
-    entries.back().origin = plugin.file.string();
-    entries.back().version = plugin.version;
     const LayerEntry* taken = Registry::instance().find(registration.kind, registration.name);
     const auto same = [&](const LayerEntry& other) {
       return other.kind == registration.kind && other.name == registration.name;
@@ -169,15 +227,8 @@ std::string being_loaded;
 
 /// What a plugin's own static objects throw cannot be caught: one sentence, and the end.
 [[noreturn]] void end_loading() {
-  std::string what = "something that is no std::exception";
-  try {
-    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    what = error.what();
-  } catch (...) {
-  }
   std::fprintf(stderr, "ridgeline: the plugin %s threw while it was loaded: %s.\n", being_loaded.c_str(),
-               excerpt(what, 200).c_str());
+               thrown_reason(200).c_str());
   std::_Exit(static_cast<int>(Exit::mistake));
 }
 
@@ -191,7 +242,23 @@ void open_library(const fs::path& file) {
   if (library == nullptr) throw mistake(file, loader_complaint(file));
 }
 
+/// A deck, and so a checkpoint, names the plugins of a run by their paths, with white space between them.
+void check_path(const fs::path& file) {
+  const std::string path = file.string();
+  std::string what;
+  if (path.find_first_of(" \t\r\n\v\f") != std::string::npos)
+    what = "white space";
+  else if (path.find('#') != std::string::npos)
+    what = "a #";
+  else if (excerpt(path, std::string::npos) != path)
+    what = "characters that are no text";
+  if (!what.empty())
+    throw mistake(file, "has " + what + " in its path, so that no deck can name it; give it another path.");
+}
+
 void load(const Plugin& found) {
+  const std::string title = "the plugin " + found.file.string();
+  const ForeignCode code(title);
   open_library(found.file);
   Plugin plugin = found;
   std::vector<LayerEntry> entries = declared(plugin, Registry::take_announced());
@@ -241,6 +308,8 @@ std::vector<fs::path> plugins_in(const fs::path& folder, const std::function<voi
 
 Plugin read_plugin(const fs::path& file) {
   const fs::path path = found_at(file);
+  check_path(path);
+  if (!fs::is_regular_file(path)) throw mistake(path, "is not a library.");
   const std::optional<std::string> note = note_text(path, read_text(path));
   if (!note) throw mistake(path, "is a library, but no plugin of Ridgeline: it was not built by ridgeline_add_plugin.");
   return plugin_of(path, *note);

@@ -16,15 +16,16 @@ struct Plugin {
 };
 
 /// What a plugin's file says of itself. Nothing of it is run. Throws Error(Exit::mistake) where there is no such file, it
-/// is not a library for this kind of machine, not a plugin, or one that was built for another Ridgeline, Kokkos or
+/// is not a library for this kind of machine, its path is none that a deck can name, it is not a plugin, or one that was built for another Ridgeline, Kokkos or
 /// compiler (which part differs).
 Plugin read_plugin(const std::filesystem::path& file);
 
 /// Loads plugins for the rest of the program: files, and every plugin in the folders among `places`. One that is loaded
 /// already is left as it is; files in a folder that are no plugins are passed over, and `note` told.
 ///
-/// Throws Error(Exit::mistake) as read_plugin, and where symbols are missing, it registers nothing, a layer's name is
-/// taken, or its options cannot be declared. Then none of its layers is registered.
+/// Throws Error(Exit::mistake) as read_plugin, and where symbols are missing, it registers nothing, a layer's kind is
+/// unknown or its name taken or not made of letters, digits, _ and -, or its options cannot be declared, their defaults
+/// included. Then none of its layers is registered.
 void load_plugins(const std::vector<std::filesystem::path>& places,
                   const std::function<void(const std::string&)>& note);
 

@@ -1,12 +1,14 @@
 #include "layer/registry.hpp"
 
-#include <new>
+#include <cmath>
+#include <map>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "config/text.hpp"
 #include "core/error.hpp"
+#include "layer/foreign.hpp"
 #include "version.hpp"
 
 namespace ridgeline {
@@ -21,25 +23,12 @@ template class Layer<double>;
 
 namespace {
 
-/// Calls what a plugin wrote: whatever it throws names the layer and the plugin.
-template <class Call>
-void guarded(const std::string& title, const char* failing, Exit status, const Call& call) {
-  const auto sentence = [&](std::string what) {
-    while (!what.empty() && (what.back() == '.' || what.back() == '\n')) what.pop_back();
-    return title + " " + failing + ": " + excerpt(what, 400) + ".";
-  };
-  try {
-    call();
-  } catch (const Error& error) {
-    if (error.status() == Exit::stopped) throw;
-    throw Error(status, sentence(error.what()));
-  } catch (const std::bad_alloc&) {
-    throw;  // there is not enough memory, whosever layer asked for it
-  } catch (const std::exception& error) {
-    throw Error(status, sentence(error.what()));
-  } catch (...) {
-    throw Error(status, sentence("it threw something that is no std::exception"));
-  }
+/// What is handed out of an arena so far, in bytes, but for what a frame took back.
+std::size_t used_bytes(const Arena& arena) { return arena.kept_block().used + arena.passing_block().used; }
+
+void check_count(const Operations& operations) {
+  for (const double count : {operations.forward, operations.backward, operations.own_forward, operations.own_backward})
+    if (!std::isfinite(count) || count < 0) throw std::range_error("it counts " + number_text(count));
 }
 
 /// A layer of a plugin.
@@ -50,7 +39,11 @@ class GuardedLayer final : public Layer<Scalar> {
       : title_(std::move(title)), layer_(std::move(layer)) {}
 
   void reserve(const Shape& shape, Arena& arena) override {
-    call("failed where it reserves memory", [&] { layer_->reserve(shape, arena); });
+    call("failed where it reserves memory", [&] {
+      const std::size_t before = used_bytes(arena);
+      layer_->reserve(shape, arena);
+      check_reserved(shape, used_bytes(arena) - before);
+    });
   }
   void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
     call("failed in its forward pass", [&] { layer_->forward(x, residual, y); });
@@ -60,7 +53,10 @@ class GuardedLayer final : public Layer<Scalar> {
   }
   Operations operations(const Shape& shape) const override {
     Operations operations;
-    call("failed where it counts operations", [&] { operations = layer_->operations(shape); });
+    call("failed where it counts operations", [&] {
+      operations = layer_->operations(shape);
+      if (operations.known) check_count(operations);
+    });
     return operations;
   }
   std::string explain(const Signal::Content& content) const override {
@@ -75,8 +71,18 @@ class GuardedLayer final : public Layer<Scalar> {
     guarded(title_, failing, Exit::numerical, what);
   }
 
+  /// Memory is measured before it is there: a layer that takes more later would write beyond it.
+  void check_reserved(const Shape& shape, std::size_t bytes) {
+    const auto [first, is_new] = reserved_.emplace(std::pair(shape.batch, shape.tokens), bytes);
+    if (!is_new && bytes > first->second)
+      throw std::length_error("for " + std::to_string(shape.batch) + " samples of " + std::to_string(shape.tokens) +
+                              " tokens it reserves more memory than it did before (" + std::to_string(bytes) +
+                              " bytes, not " + std::to_string(first->second) + ")");
+  }
+
   std::string title_;
   std::unique_ptr<Layer<Scalar>> layer_;
+  std::map<std::pair<int, int>, std::size_t> reserved_;  // bytes, by batch and tokens
 };
 
 }  // namespace

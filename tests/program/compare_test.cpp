@@ -52,6 +52,19 @@ std::vector<std::string> decks_in(const fs::path& folder) {
   return decks;
 }
 
+TEST(Compare, ADeckWhoseNameIsAFoldersHasItsRunInsideAllTheSame) {
+  const Decks place;
+  for (const std::string name : {"..ini", "...ini"}) {
+    place.put(name, tiny_deck);
+    const std::string output = "of" + name;
+    expect_success(place.run({"run", name, "wide.ini", "-o", output + "/all"}));
+    EXPECT_TRUE(fs::exists(place / (output + "/all/deck/checkpoint.h5")));
+    EXPECT_FALSE(fs::exists(place / (output + "/all/checkpoint.h5")));
+    EXPECT_FALSE(fs::exists(place / (output + "/checkpoint.h5")));
+    EXPECT_EQ(decks_in(place / (output + "/all")), (std::vector<std::string>{"deck", "wide"}));
+  }
+}
+
 TEST(Compare, TrainsEachDeckAsARunOfItsOwnWould) {
   const Decks place;
   const Ended ended = place.run({"run", "wide.ini", "tiny.ini", "rich.ini", "-o", "all"});

@@ -209,5 +209,151 @@ TEST(Plugin, AFolderThatMayNotBeReadIsSaid) {
   expect_success(place.run({"layers", "--plugin", "empty"}));
 }
 
+// --- one flaw each ------------------------------------------------------------------------------------------------------
+
+/// The program with the unruly plugin and one of its flaws.
+Ended with_flaw(const Place& place, const std::string& flaw, Arguments arguments) {
+  Surroundings surroundings;
+  surroundings.environment = {{"RIDGELINE_TEST_FLAW", flaw}};
+  arguments.insert(arguments.end(), {"--plugin", plugin("unruly")});
+  return place.run(arguments, surroundings);
+}
+
+std::string refused_with(const std::string& flaw) {
+  const Place place;
+  const std::string sentence = expect_sentence(with_flaw(place, flaw, {"layers"}), 2);
+  expect_contains(sentence, "--plugin: the plugin " + plugin("unruly") + " ");
+  return sentence;
+}
+
+TEST(Plugin, WithANameOrKindThatNoDeckCanSay) {
+  expect_contains(refused_with("kind"), "has a layer fnn/unruly, and there is no such kind; did you mean ffn?");
+  expect_contains(refused_with("name"), "has a layer ffn/a b, which no deck can name");
+  expect_contains(refused_with("empty name"), "has a layer ffn/, which no deck can name");
+  for (const char* flaw : {"no kind", "no name", "no summary"})
+    expect_contains(refused_with(flaw), "registers a layer without a kind, a name or a summary.");
+}
+
+TEST(Plugin, WithADefaultThatItsOptionDoesNotTake) {
+  const auto says = [](const std::string& flaw, const std::string& complaint) {
+    expect_contains(refused_with(flaw), "cannot declare the options of ffn/unruly: " + complaint);
+  };
+  says("default out of range", "the default of option width is out of range; it takes a whole number of at least 5.");
+  says("bounds upside down", "the default of option width is out of range");
+  says("default that is no number", "the default of option width is not finite");
+  says("default that is no choice", "the default of option way is none of left, right");
+  says("default with a comment", "the default of option words is none that a deck can hold: one # two.");
+  says("default of another length", "the default of option three has 2 entries; it takes 3 numbers.");
+  says("kind of an option", "the option inner is a layer of the kind nothing, and there is no such kind.");
+  says("many options", "a section has at most 1000 options.");
+  says("declare throws a number", "it threw something that is no std::exception.");
+  says("declare stops", "stopped by my own wish.");
+  says("declare gives no reason", "it gave no reason.");
+}
+
+TEST(Plugin, ALayerThatAnOptionNamesByDefaultMayBeMissing) {
+  const Place place;
+  const Ended ended =
+      with_flaw(place, "missing default", {"run", "tiny.ini", "-o", "out", "--set", "model.ffn=unruly"});
+  expect_contains(expect_sentence(ended, 2),
+                  "[ffn.unruly] inner = nowhere (the default) is not a known activation layer");
+  EXPECT_FALSE(fs::exists(place / "out"));
+}
+
+TEST(Plugin, WhatALayerThrowsCannotPoseAsTheProgramsOwn) {
+  const Place place;
+  const std::string title = "ffn/unruly of the plugin " + plugin("unruly") + " ";
+  const auto says = [&](const std::string& flaw, int status, const std::string& complaint) {
+    const Ended ended = with_flaw(place, flaw, {"run", "tiny.ini", "-o", flaw, "--set", "model.ffn=unruly"});
+    expect_contains(expect_sentence(ended, status), title + complaint);
+  };
+  says("constructor stops", 2, "cannot be made: stopped by my own wish.");
+  says("constructor has no memory", 2, "cannot be made: it asked for more memory than there is.");
+  says("reserve stops", 3, "failed where it reserves memory: stopped by my own wish");
+  says("forward stops", 3, "failed in its forward pass: stopped by my own wish");
+  says("forward has no memory", 3, "failed in its forward pass: it asked for more memory than there is");
+  says("forward gives no reason", 3, "failed in its forward pass: it gave no reason");
+  says("negative extent", 2, "cannot be made: parameter blocks.0.ffn.shift has an extent of -3.");
+  says("initial values", 2, "cannot be made: parameter blocks.0.ffn.shift has initial values that are not finite.");
+  says("growth", 3, "failed where it reserves memory: for ");
+}
+
+TEST(Plugin, ExitInALayerIsNoSuccess) {
+  const Place place;
+  const std::string from = "the plugin " + plugin("unruly");
+  const std::string says = " called exit() in the middle of the program's work.";
+  expect_contains(expect_sentence(with_flaw(place, "loading exits", {"layers"}), 3), from + says);
+  expect_contains(expect_sentence(with_flaw(place, "declare exits", {"layers"}), 3), from + says);
+  for (const std::string where : {"constructor", "reserve", "forward"}) {
+    const Ended ended =
+        with_flaw(place, where + " exits", {"run", "tiny.ini", "--quiet", "-o", where, "--set", "model.ffn=unruly"});
+    expect_contains(expect_sentence(ended, 3), "ffn/unruly of " + from + says);
+  }
+}
+
+TEST(Plugin, CheckTellsOfLayersThatDoNotCount) {
+  const Place place;
+  const Arguments check = {"check", "tiny.ini", "--set", "model.ffn=unruly"};
+  expect_contains(expect_sentence(with_flaw(place, "negative operations", check), 3),
+                  "failed where it counts operations: it counts -1.");
+  const Ended unknown = with_flaw(place, "no operations", check);
+  expect_success(unknown);
+  expect_contains(unknown.out, "GFLOP in products and solves, and those of layers that do not say\n");
+  expect_contains(expect_sentence(with_flaw(place, "negative extent", check), 2), "has an extent of -3");
+}
+
+TEST(Plugin, WhatPropertiesThrowsNamesThePlugin) {
+  const Place place;
+  const Ended ended = with_flaw(place, "properties throws a number", {"conform", "ffn/unruly"});
+  EXPECT_GE(ended.status, 1);
+  EXPECT_LE(ended.status, 3);
+  expect_contains(ended.out + ended.err, "failed where it says its properties: it threw something");
+}
+
+// --- where they lie -----------------------------------------------------------------------------------------------------
+
+TEST(Plugin, APathThatNoDeckCanNameIsRefusedAtOnce) {
+  const Place place;
+  for (const auto& [folder, what] : {std::pair{"pp space", "white space"}, {"h#a", "a #"}}) {
+    fs::create_directory(place / folder);
+    const fs::path file = place / folder / "softsign.so";
+    fs::copy_file(plugin("softsign"), file);
+    const std::string says = "has " + std::string(what) + " in its path, so that no deck can name it";
+    Surroundings surroundings;
+    surroundings.environment = {{"RIDGELINE_PLUGIN_PATH", (place / folder).string()}};
+    expect_contains(expect_sentence(place.run({"layers"}, surroundings), 2), "RIDGELINE_PLUGIN_PATH: the plugin ");
+    for (const Arguments& arguments : {Arguments{"layers", "--plugin", file.string()},
+                                       {"run", "tiny.ini", "-o", "out", "--plugin", (place / folder).string()}})
+      expect_contains(expect_sentence(place.run(arguments), 2), says);
+  }
+  EXPECT_FALSE(fs::exists(place / "out"));
+}
+
+TEST(Plugin, WhoNamedAMissingOneIsSaid) {
+  const Place place;
+  const std::string missing = "the plugin nosuch cannot be found";
+  expect_contains(expect_sentence(place.run({"layers", "--plugin", "nosuch"}), 2), "--plugin: " + missing);
+  Surroundings surroundings;
+  surroundings.environment = {{"RIDGELINE_PLUGIN_PATH", "nosuch"}};
+  expect_contains(expect_sentence(place.run({"layers"}, surroundings), 2), "RIDGELINE_PLUGIN_PATH: " + missing);
+  place.put("deck.ini", std::string("[run]\nplugins = nosuch\n") + tiny_deck);
+  const std::string of_deck = expect_sentence(place.run({"run", "deck.ini", "-o", "out"}), 2);
+  expect_contains(of_deck, "deck.ini:2: [run] plugins = nosuch cannot be had: the plugin ");
+  expect_contains(of_deck, "nosuch cannot be found");
+  expect_contains(expect_sentence(place.run({"layers", "--plugin", ""}), 2), "--plugin has no value; it takes a FILE.");
+}
+
+TEST(Plugin, ThatIsADeviceIsNoLibrary) { expect_contains(refused("/dev/zero"), "/dev/zero is not a library."); }
+
+TEST(Plugin, WhichACheckpointsLayersCameFromIsSaidToAnyDeck) {
+  const Place place;
+  place.train("out", {"run.plugins=" + plugin("cautious"), "model.ffn=cautious"});
+  const std::string add = " was trained with plugins: add --plugin " + plugin("cautious") + ".";
+  expect_contains(expect_sentence(place.run({"eval", "tiny.ini", "--checkpoint", "out/checkpoint.h5"}), 2),
+                  "out/checkpoint.h5" + add);
+  expect_contains(expect_sentence(place.run({"run", "tiny.ini", "-o", "out", "--resume"}), 2),
+                  "out/checkpoint.h5" + add);
+}
+
 }  // namespace
 }  // namespace ridgeline::program

@@ -67,7 +67,7 @@ TEST(Surroundings, AClosedStandardOutputDoesNotEndUpInTheLog) {
 
 TEST(Surroundings, OutputThatWasAskedForAndCannotBeWrittenIsAFailure) {
   const Place place;
-  for (const std::string command : {"describe", "layers", "--help", "--version", "check tiny.ini"})
+  for (const std::string command : {"describe", "layers", "--help", "run --help", "--version", "check tiny.ini"})
     EXPECT_EQ(shell(place, program + " " + command + " >/dev/full 2>/dev/null"), 4) << command;
 }
 

@@ -34,6 +34,7 @@ TEST(MetricsFile, MayHaveNoSets) { EXPECT_EQ(metrics_json({}), "{\n  \"untrained
 
 TEST(MetricsFile, EscapesNames) {
   test::expect_contains(metrics_json({{"a\"b\\c\td", {}, {}}}), R"("a\"b\\c\u0009d": {)");
+  test::expect_contains(metrics_json({{"a\xff\xc3(\xc3\xa9", {}, {}}}), "\"a\xef\xbf\xbd\xef\xbf\xbd(\xc3\xa9\": {");
 }
 
 }  // namespace

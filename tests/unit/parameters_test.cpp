@@ -56,6 +56,15 @@ TEST(Parameters, RefuseATakenName) {
                std::logic_error);
 }
 
+TEST(Parameters, RefuseWhatIsNoShapeOrNoNumber) {
+  Parameters<double> parameters;
+  Parameter<double> a;
+  EXPECT_THROW(parameters.declare(a, "a", {2, -3}, Initial::constant(0)), std::logic_error);
+  EXPECT_THROW(parameters.declare(a, "a", {2}, Initial::uniform(0, std::nan(""))), std::logic_error);
+  parameters.declare(a, "a", {2, 0}, Initial::constant(0));
+  EXPECT_EQ(parameters.count(), 0U);
+}
+
 TEST(Parameters, PaddingIsZero) {
   Parameters<double> parameters;
   Parameter<double> a, b;
