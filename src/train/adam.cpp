@@ -1,6 +1,7 @@
 #include "train/adam.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "math/rows.hpp"
 
@@ -43,11 +44,11 @@ void measure(Vector<const Scalar> gradients, Kokkos::View<double*, Memory> parti
 }  // namespace
 
 template <class Scalar>
-Adam<Scalar>::Adam(std::size_t length, const Kokkos::View<double, Memory>& norm)
+Adam<Scalar>::Adam(std::size_t length, Kokkos::View<double, Memory> norm)
     : first_("ridgeline::adam/first_moment", length),
       second_("ridgeline::adam/second_moment", length),
       partial_("ridgeline::adam/partial_norms", chunks(length)),
-      norm_(norm) {}
+      norm_(std::move(norm)) {}
 
 template <class Scalar>
 void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<Scalar*, Memory> gradients,

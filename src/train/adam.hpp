@@ -13,7 +13,7 @@ class Adam {
   static constexpr double epsilon = 1e-8;
 
   /// For parameters and gradients of `length` entries; both moments start at zero. The gradients' norm goes to `norm`.
-  Adam(std::size_t length, const Kokkos::View<double, Memory>& norm);
+  Adam(std::size_t length, Kokkos::View<double, Memory> norm);
   explicit Adam(std::size_t length) : Adam(length, Kokkos::View<double, Memory>("ridgeline::adam/norm")) {}
 
   /// One update of the parameters with bias correction for the given step, counted from 1. The gradients, first scaled
