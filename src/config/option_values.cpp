@@ -6,6 +6,7 @@
 #include <boost/program_options/variables_map.hpp>
 #include <filesystem>
 #include <initializer_list>
+#include <memory>
 #include <stdexcept>
 
 #include "config/options.hpp"
@@ -106,14 +107,14 @@ std::vector<std::string> words_of(const Option& option, const std::string& text)
 
 template <class Value>
 po::value_semantic* typed(const Option& option) {
-  auto* value = po::value<Value>();
+  std::unique_ptr<po::typed_value<Value>> value(po::value<Value>());
   if (option.is_list()) value->multitoken();
   if (option.standard()) {
     boost::any standard;
     validate(standard, words_of(option, *option.standard()), static_cast<Value*>(nullptr), 0);
     value->default_value(boost::any_cast<Value>(standard), *option.standard());
   }
-  return value;
+  return value.release();
 }
 
 po::value_semantic* typed_value(const Option& option) {
