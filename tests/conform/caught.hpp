@@ -3,14 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "conform/conformance.hpp"
 
 namespace ridgeline::conform {
 
-/// The names of the checks that fail, one after another; that of the one that the test is about must be among them, and
-/// say what is wrong, with what, and how to see it again.
+/// A flaw, the check that must find it, and what that must say.
+template <class Flaw>
+struct Expectation {
+  Flaw flaw;
+  const char* name;
+  const char* check;
+  const char* says;
+};
+
+template <class Flaw>
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks it up by this name
+void PrintTo(const Expectation<Flaw>& expectation, std::ostream* out) {
+  *out << expectation.name;
+}
+
+/// The check must be among those that fail, and say what is wrong, with what, and how to see it again.
 inline void expect_caught(const LayerName& layer, const std::string& check, const std::string& part_of_text) {
   const Conformance conformance = examine(layer);
   const std::string text = report(conformance, {"flawed.so"});

@@ -69,17 +69,7 @@ class Flawed final : public Activation<Scalar> {
   mutable int calls_ = 0;
 };
 
-struct Expectation {
-  Flaw flaw;
-  const char* name;
-  const char* check;
-  const char* says;
-};
-
-// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks it up by this name
-void PrintTo(const Expectation& expectation, std::ostream* out) { *out << expectation.name; }
-
-const Expectation expectations[] = {
+const Expectation<Flaw> expectations[] = {
     {Flaw::wrong_slope, "wrong_slope", "gradients", "difference"},
     {Flaw::wrong_slope_far_out, "wrong_slope_far_out", "gradients", "at -"},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "single"},
@@ -111,7 +101,7 @@ LayerName registered(Flaw flaw, const std::string& name, const std::string& orig
 
 TEST(FlawlessActivation, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
 
-class FlawedActivation : public ::testing::TestWithParam<Expectation> {};
+class FlawedActivation : public ::testing::TestWithParam<Expectation<Flaw>> {};
 INSTANTIATE_TEST_SUITE_P(, FlawedActivation, ::testing::ValuesIn(expectations),
                          [](const auto& test) { return test.param.name; });
 

@@ -211,17 +211,7 @@ class Flawed final : public Layer<Scalar> {
   Tensor<Scalar> output_;
 };
 
-struct Expectation {
-  Flaw flaw;
-  const char* name;
-  const char* check;
-  const char* says;
-};
-
-// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks it up by this name
-void PrintTo(const Expectation& expectation, std::ostream* out) { *out << expectation.name; }
-
-const Expectation expectations[] = {
+const Expectation<Flaw> expectations[] = {
     {Flaw::wrong_gradient, "wrong_gradient", "gradients", "x["},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "the output"},
     {Flaw::overwrites_gradient, "overwrites_gradient", "accumulation", "map.bias"},
@@ -278,7 +268,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
 
 TEST(FlawlessLayer, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
 
-class FlawedLayer : public ::testing::TestWithParam<Expectation> {};
+class FlawedLayer : public ::testing::TestWithParam<Expectation<Flaw>> {};
 INSTANTIATE_TEST_SUITE_P(, FlawedLayer, ::testing::ValuesIn(expectations),
                          [](const auto& test) { return test.param.name; });
 
