@@ -18,7 +18,7 @@ set(test_seconds 120)
 if(RIDGELINE_SANITIZE)
   set(test_seconds 900)
   set(sanitizer_environment
-      "ASAN_OPTIONS=check_initialization_order=1:strict_string_checks=1"
+      "ASAN_OPTIONS=detect_stack_use_after_return=0:check_initialization_order=1:strict_string_checks=1"
       "UBSAN_OPTIONS=print_stacktrace=1"
       "TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:report_thread_leaks=0")
 endif()

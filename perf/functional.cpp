@@ -1,7 +1,7 @@
 // Times one piece of work in a process of its own: what perf/compare and perf/scaling call, on as many threads as
 // OMP_NUM_THREADS says. Or writes what goes in and what comes out, to be compared with another program's.
 //
-//   functional WORK [--deck inputs/sine.ini] [--set SECTION.KEY=VALUE]... [--repeats 15] [--no-gemm]
+//   functional WORK [--deck inputs/sine.ini] [--set SECTION.KEY=VALUE]... [--repeats 15]
 //   functional WORK --values FOLDER
 //   functional WORK --count
 //
@@ -35,7 +35,7 @@ struct Arguments {
   std::string work, deck = "inputs/sine.ini", values;
   std::vector<Override> overrides;
   int repeats = 15;
-  bool gemm = true, count = false;
+  bool count = false;
 };
 
 Arguments read_arguments(const std::vector<std::string>& texts) {
@@ -53,8 +53,6 @@ Arguments read_arguments(const std::vector<std::string>& texts) {
       arguments.values = value();
     else if (texts[i] == "--repeats")
       arguments.repeats = std::atoi(value().c_str());
-    else if (texts[i] == "--no-gemm")
-      arguments.gemm = false;
     else if (texts[i] == "--count")
       arguments.count = true;
     else if (arguments.work.empty() && texts[i][0] != '-')
@@ -85,7 +83,7 @@ Times times_of(Work& work, int repeats) {
 }
 
 void time(const Arguments& arguments) {
-  const Clocks before = arguments.gemm ? gemm_rate<float>() : Clocks();
+  const Clocks before = gemm_rate<float>();
   forget_peak();
   const double resident = resident_bytes();
   const std::unique_ptr<Work> work = make_work(arguments.work, arguments.deck, arguments.overrides);
@@ -94,7 +92,7 @@ void time(const Arguments& arguments) {
   forget_peak();
   const Times times = times_of(*work, arguments.repeats);
   const double peak = peak_bytes();
-  const Clocks after = arguments.gemm ? gemm_rate<float>() : Clocks();
+  const Clocks after = gemm_rate<float>();
   fmt::print(
       "{{\"work\": \"{}\", \"threads\": {}, \"operations\": {:.0f}, \"milliseconds\": {{\"wall\": [{:.4f}], "
       "\"processor\": [{:.4f}]}}, \"gemm\": {{\"wall\": [{:.2f}, {:.2f}], \"processor\": [{:.2f}, {:.2f}]}}, "

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/error.hpp"
 #include "perf/kernels/kernel.hpp"
 #include "perf/support/counted.hpp"
 #include "perf/support/rates.hpp"
@@ -94,10 +95,16 @@ const char* take(int& count, char** values, const char* name) {
   return nullptr;
 }
 
-int main(int count, char** values) {
+int size_of(const char* name, const char* text) {
+  const int size = std::atoi(text);
+  if (size < 1) throw Error(Exit::mistake, fmt::format("{} {} is no whole number from 1 on.", name, text));
+  return size;
+}
+
+int measure(int count, char** values) {
   Sizes sizes;
-  if (const char* batch = take(count, values, "--batch")) sizes.batch = std::max(1, std::atoi(batch));
-  if (const char* tokens = take(count, values, "--tokens")) sizes.tokens = std::max(1, std::atoi(tokens));
+  if (const char* batch = take(count, values, "--batch")) sizes.batch = size_of("--batch", batch);
+  if (const char* tokens = take(count, values, "--tokens")) sizes.tokens = size_of("--tokens", tokens);
   const char* counted = take(count, values, "--count");
   const KokkosScope kokkos;
   std::vector<Kernel> kernels = all_kernels(sizes);
@@ -124,7 +131,7 @@ int main(int count, char** values) {
 }  // namespace ridgeline::perf
 
 int main(int count, char** values) try {
-  return ridgeline::perf::main(count, values);
+  return ridgeline::perf::measure(count, values);
 } catch (const std::exception& error) {
   fmt::print(stderr, "kernels: {}\n", error.what());
   return 2;

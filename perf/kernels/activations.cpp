@@ -8,12 +8,13 @@
 namespace ridgeline::perf {
 namespace {
 
-/// Operations of value and slope together, and the bias: of those whose formula was counted.
+/// Operations of value and slope together, and the bias; 0 of those whose formula was not counted.
 double operations_of(const std::string& name) {
   if (name == "gelu") return exponential_operations + 37;
   if (name == "silu") return exponential_operations + 9;
   if (name == "tanh") return exponential_operations + 22;
-  return 2;
+  if (name == "relu") return 2;
+  return 0;
 }
 
 Kernel activation(const std::string& name, int rows, int columns) {
@@ -21,6 +22,7 @@ Kernel activation(const std::string& name, int rows, int columns) {
   kernel.name = fmt::format("ridgeline::activation {} {}x{}", name, rows, columns);
   const std::size_t size = std::size_t(rows) * columns;
   kernel.operations = operations_of(name) * static_cast<double>(size);
+  if (kernel.operations == 0) kernel.arithmetic = Arithmetic::unknown;
   kernel.bytes = 12 * static_cast<double>(size);
   kernel.footprint = 8 * static_cast<double>(size);
   kernel.in_step = name == "gelu";

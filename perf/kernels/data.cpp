@@ -17,6 +17,8 @@ std::shared_ptr<Task> sine() {
 
 void add_data(const Sizes& s, std::vector<Kernel>& kernels) {
   const std::shared_ptr<Task> task = sine();
+  if (s.batch > task->samples())
+    throw Error(Exit::mistake, fmt::format("--batch {} is out of range; there are {}.", s.batch, task->samples()));
   const double set_bytes = DataSet<float>::bytes(*task), batch = s.batch;
 
   Kernel make;
@@ -54,7 +56,7 @@ void add_data(const Sizes& s, std::vector<Kernel>& kernels) {
     const auto first = std::make_shared<int>(0);
     return [=] {
       into->gather(*set, numbers, *first, s.batch);
-      *first = (*first + s.batch) % (task->samples() - s.batch);
+      *first = *first + 2 * s.batch <= task->samples() ? *first + s.batch : 0;
     };
   };
   kernels.push_back(gather);

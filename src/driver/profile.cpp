@@ -19,8 +19,6 @@
 namespace ridgeline {
 namespace {
 
-constexpr double smallest_share = 0.01;  // of a line of the table for people
-
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
 /// Regions that say nothing of what a kernel is for.
@@ -189,7 +187,7 @@ KernelTimes Profile::kernel_times() const {
   return times;
 }
 
-void Profile::write(const std::filesystem::path& path, const std::string& title) const {
+void Profile::write(const std::filesystem::path& path, const std::string& title, const KernelTimes& times) const {
   std::vector<Event> traced = events();
   // Parents before their children.
   std::stable_sort(traced.begin(), traced.end(), [](const Event& a, const Event& b) {
@@ -205,7 +203,6 @@ void Profile::write(const std::filesystem::path& path, const std::string& title)
     text += ",\n" + event_text(node.kind == Kind::copy ? "deep copy to " + node.name : node.name, category, event.began,
                                event.ended);
   }
-  const KernelTimes times = kernel_times();
   text += fmt::format("\n],\n\"otherData\":{{\"steps\":{},\"seconds\":{},\"operations_per_second\":{},\"kernels\":[",
                       std::min(steps_, traced_steps_), json_number(times.seconds),
                       json_number(times.operations_per_second));
@@ -219,7 +216,7 @@ std::string kernel_table(const KernelTimes& times) {
   std::int64_t other_calls = 0;
   for (const KernelTime& kernel : times.kernels) {
     all += kernel.seconds;
-    if (kernel.seconds < smallest_share * times.seconds) {
+    if (!times.is_large(kernel)) {
       others += kernel.seconds;
       other_calls += kernel.calls;
       continue;

@@ -28,9 +28,9 @@ class Profile final : ToolsListener {
   /// What was measured so far.
   KernelTimes kernel_times() const;
 
-  /// Writes the trace, as trace viewers read it, with the table beside it. `title` names the run. Throws
+  /// Writes the trace, as trace viewers read it, with the times of kernels beside it. `title` names the run. Throws
   /// Error(Exit::file).
-  void write(const std::filesystem::path& path, const std::string& title) const;
+  void write(const std::filesystem::path& path, const std::string& title, const KernelTimes& times) const;
 
  private:
   enum class Kind { region, kernel, copy };

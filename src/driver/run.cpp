@@ -49,24 +49,30 @@ void open_log(const Experiment& experiment, const RunDirectory& directory, Conso
 
 template <class Scalar>
 void write_results(const RunDirectory& directory, const Session<Scalar>& session, const Facts& facts,
-                   const std::optional<Profile>& profile = {}) {
+                   const std::optional<KernelTimes>& kernels = {}) {
   write_metrics(directory.metrics(), session.metrics());
   hdf5::write_atomically(directory.results(), [&](hdf5::File& file) {
     session.write_sets(file);
     write_time(file, region_times());
-    if (profile) write_kernel_times(file, profile->kernel_times());
+    if (kernels) write_kernel_times(file, *kernels);
     std::vector<std::string> names;
     for (const SetMetrics& set : session.metrics()) names.push_back(set.set);
     write_facts(file, facts, names);
   });
 }
 
+/// Taken once: the clock goes on, and all that shows them shows the same.
+std::optional<KernelTimes> times_of(const std::optional<Profile>& profile) {
+  if (!profile) return {};
+  return profile->kernel_times();
+}
+
 /// What was measured, where that was asked for: profile.json, and a table.
-void write_profile(const std::optional<Profile>& profile, const Experiment& experiment, const RunDirectory& directory,
-                   Console& console) {
+void write_profile(const std::optional<Profile>& profile, const std::optional<KernelTimes>& kernels,
+                   const Experiment& experiment, const RunDirectory& directory, Console& console) {
   if (!profile) return;
-  console.line(kernel_table(profile->kernel_times()));
-  profile->write(directory.profile(), experiment.name);
+  console.line(kernel_table(*kernels));
+  profile->write(directory.profile(), experiment.name, *kernels);
   console.line("profile: " + directory.profile().string());
 }
 
@@ -74,7 +80,7 @@ void write_profile(const std::optional<Profile>& profile, const Experiment& expe
 void write_profile_of_failure(const std::optional<Profile>& profile, const Experiment& experiment,
                               const RunDirectory& directory, Console& console) {
   try {
-    write_profile(profile, experiment, directory, console);
+    write_profile(profile, times_of(profile), experiment, directory, console);
   } catch (const Error& error) {
     console.warn(error.what());
   }
@@ -156,8 +162,9 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   console.line(metrics_table(session.metrics()));
   Facts facts = facts_of(experiment, session.model().parameters().count(), training.seconds());
   if (training.state().resumed > 0) facts["resumed"] = fmt::format("{} times", training.state().resumed);
-  write_results(directory, session, facts, profile);
-  write_profile(profile, experiment, directory, console);
+  const std::optional<KernelTimes> kernels = times_of(profile);
+  write_results(directory, session, facts, kernels);
+  write_profile(profile, kernels, experiment, directory, console);
   log_times(console);
 }
 

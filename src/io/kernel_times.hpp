@@ -26,6 +26,9 @@ struct KernelTimes {
   double seconds = 0;                ///< of all that was measured, kernels or not
   double operations_per_second = 0;  ///< of a large product on this machine, in the run's precision
   std::vector<KernelTime> kernels;   ///< those with the most time first
+
+  /// Whether people are shown it in a line of its own.
+  bool is_large(const KernelTime& kernel) const { return kernel.seconds >= 0.01 * seconds; }
 };
 
 /// Inside hdf5::write_atomically, after write_time.

@@ -15,9 +15,9 @@ struct Plugin {
   std::vector<std::string> layers;  ///< "attention/galerkin", … once it is loaded
 };
 
-/// What a plugin's file says of itself. Nothing of it is run. Throws Error(Exit::mistake) where there is no such file, it
-/// is not a library for this kind of machine, its path is none that a deck can name, it is not a plugin, or one that was built for another Ridgeline, Kokkos or
-/// compiler (which part differs).
+/// What a plugin's file says of itself. Nothing of it is run. Throws Error(Exit::mistake) where there is no such file,
+/// its path is none that a deck can name, it is not a library for this kind of machine, it is not a plugin, or one that
+/// was built for another Ridgeline, Kokkos or compiler (which part differs).
 Plugin read_plugin(const std::filesystem::path& file);
 
 /// Loads plugins for the rest of the program: files, and every plugin in the folders among `places`. One that is loaded

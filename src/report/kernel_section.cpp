@@ -9,8 +9,6 @@
 namespace ridgeline::report {
 namespace {
 
-constexpr double smallest_share = 0.01;  // of a kernel that is not folded away
-
 /// As duration, with units for what is short.
 std::string short_time(double seconds) {
   if (seconds >= 1 || seconds <= 0) return duration(seconds);
@@ -53,9 +51,8 @@ std::string kernel_section(const KernelTimes& times) {
   std::int64_t small_kernels = 0;
   for (const KernelTime& kernel : times.kernels) {
     all_seconds += kernel.seconds;
-    const bool is_large = kernel.seconds >= smallest_share * times.seconds;
-    (is_large ? large : small) += kernel_row(kernel, times);
-    if (is_large) continue;
+    (times.is_large(kernel) ? large : small) += kernel_row(kernel, times);
+    if (times.is_large(kernel)) continue;
     small_seconds += kernel.seconds;
     ++small_kernels;
   }

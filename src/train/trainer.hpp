@@ -1,5 +1,5 @@
 // The training loop, a step at a time. After its first step it allocates nothing on the device, and copies nothing but
-// the model's status, once a step, and the order of the samples, before an epoch.
+// the model's status, once a step, and before an epoch the order of the samples, and new ones where they are drawn anew.
 #pragma once
 
 #include <cstdint>

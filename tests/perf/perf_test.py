@@ -3,14 +3,17 @@
 
 usage: perf_test.py [BUILD [TEST...]]     BUILD: a build folder with the benchmarks; without it they are left out
 """
+import argparse
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = ["check", "compare", "roofline", "scaling"]
@@ -106,8 +109,9 @@ class Comparison(unittest.TestCase):
     def test_what_disagrees_is_refused(self):
         self.assertEqual(self.compare.complaint(self.errors()), "")
         self.assertIn("Ridgeline's dx", self.compare.complaint(self.errors(own={"y": 1e-6, "dx": 0.01})))
-        self.assertIn("Ridgeline's y", self.compare.complaint(self.errors(own={"y": float("nan")})))
+        self.assertIn("Ridgeline's y", self.compare.complaint(self.errors(own={"a": 1e-6, "y": float("nan")})))
         self.assertIn("formulas' y", self.compare.complaint(self.errors(formulas={"y": 1e-3})))
+        self.assertIn("formulas' y", self.compare.complaint(self.errors(formulas={"a": 1e-12, "y": float("nan")})))
         self.assertIn("PyTorch's y", self.compare.complaint(self.errors(way={"y": 0.1})))
         self.assertIn("PyTorch's dx", self.compare.complaint(self.errors(way={"dx": 0.7})))
 
@@ -125,9 +129,8 @@ class Comparison(unittest.TestCase):
 
     def test_pytorch_is_not_fetched_unasked(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, "-B", ROOT / "perf/compare"], capture_output=True, text=True,
-                                  env={"RIDGELINE_CACHE": folder, "PATH": "/nowhere"})
-            self.assertEqual(done.returncode, 2)
+            with mock.patch.dict(os.environ, RIDGELINE_CACHE=folder), self.assertRaisesRegex(Exception, "--install"):
+                self.compare.interpreter(argparse.Namespace(python="", install=False))
             self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
 
@@ -176,8 +179,9 @@ class Commands(unittest.TestCase):
 
     def test_a_build_that_is_not_there_is_one_sentence(self):
         done = run("scaling", "--build", "nowhere", status=2)
-        self.assertEqual(len(done.stderr.strip().splitlines()[-1:]), 1)
-        self.assertIn("nowhere", done.stderr)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("the machine is busy")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn("nowhere", lines[0])
         self.assertNotIn("Traceback", done.stderr)
 
 

@@ -35,7 +35,7 @@ int count(const std::string& text, const std::string& part) {
 
 std::string trace_of(const Profile& profile) {
   const test::TemporaryFolder folder;
-  profile.write(folder / "profile.json", "a \"title\"");
+  profile.write(folder / "profile.json", "a \"title\"", profile.kernel_times());
   return test::content_of(folder / "profile.json");
 }
 
