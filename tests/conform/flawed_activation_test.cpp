@@ -11,6 +11,7 @@ enum class Flaw {
   none,
   wrong_slope,
   wrong_slope_far_out,
+  nan_slope_far_out,
   imprecise_in_single,
   needs_slope_apart,
   forgets_bias,
@@ -52,6 +53,7 @@ class Flawed final : public Activation<Scalar> {
           Scalar number = slope ? t * over * (1 + over) : t * (t * over);
           if (flaw == Flaw::wrong_slope && slope) number *= Scalar(1.00001);
           if (flaw == Flaw::wrong_slope_far_out && slope && t < -6) number = 1;
+          if (flaw == Flaw::nan_slope_far_out && slope && t < -6) number = Scalar(NAN);
           if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
           if (flaw == Flaw::counts_calls) number += Scalar(calls);
           if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
@@ -72,6 +74,7 @@ class Flawed final : public Activation<Scalar> {
 const Expectation<Flaw> expectations[] = {
     {Flaw::wrong_slope, "wrong_slope", "gradients", "difference"},
     {Flaw::wrong_slope_far_out, "wrong_slope_far_out", "gradients", "at -"},
+    {Flaw::nan_slope_far_out, "nan_slope_far_out", "gradients", "slope nan"},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "single"},
     {Flaw::needs_slope_apart, "needs_slope_apart", "sources", "in the place"},
     {Flaw::forgets_bias, "forgets_bias", "sources", "bias"},
