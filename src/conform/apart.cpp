@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <new>
@@ -100,7 +101,8 @@ class Listener {
     }
   }
 
-  /// Makes a finding of how the child ended. Throws what it threw, and Error(Exit::numerical) where no layer was at work.
+  /// Makes a finding of how the child ended. Throws what it threw, and Error(Exit::numerical) where no layer was at work,
+  /// unless all is judged and something failed: what it broke is why the child did not come to its end.
   void settle(const Ending& ending) {
     if (thrown_) throw Error(*thrown_);
     if (ending.returned) return;
@@ -110,13 +112,21 @@ class Listener {
       if (ending.silent) leave_out();
     } else if (making_) {
       journal_.deadly.push_back(*making_);
-    } else {
+    } else if (!found_wanting()) {
       throw Error(Exit::numerical, fmt::format("{}/{} could not be tried: {} before or after the checks.",
                                                journal_.layer.kind, journal_.layer.name, ending.text));
     }
   }
 
  private:
+  /// Whether every check is judged, and one has failed.
+  bool found_wanting() const {
+    return journal_.outcomes.size() == checks().size() &&
+           std::any_of(journal_.outcomes.begin(), journal_.outcomes.end(), [](const Outcome& outcome) {
+             return outcome.finding.result == Finding::Result::failed;
+           });
+  }
+
   void judged(const Message& message) {
     Outcome outcome{&checks().at(journal_.outcomes.size()), {}, std::nullopt};
     outcome.finding.result = static_cast<Finding::Result>(whole(message.at(1)));

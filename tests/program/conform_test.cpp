@@ -115,6 +115,17 @@ TEST(Conform, ALayerThatEndsItsProcessWhereItIsMadeFails) {
                   "how=variation --option width=2 ");
 }
 
+/// What is found stays found. Where nothing is, the layer is not said to conform.
+TEST(Conform, AProcessThatEndsAfterTheChecksTakesNoFindingAlong) {
+  const Place place;
+  const Ended flawed = perish(place, "end_flawed");
+  EXPECT_EQ(flawed.status, 1);
+  for (const char* part : {"gradients FAILED\n", "magnitudes FAILED\n", " failed, "}) expect_contains(flawed.out, part);
+  const std::string sentence = expect_sentence(perish(place, "end"), 3);
+  for (const char* part : {"ffn/perishing could not be tried", "ended its process", "after the checks"})
+    expect_contains(sentence, part);
+}
+
 TEST(Conform, WhatALayerThrowsIsAFinding) {
   const Place place;
   for (const auto& [how, says] : std::vector<std::pair<std::string, std::string>>{
