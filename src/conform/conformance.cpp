@@ -65,14 +65,11 @@ const char* word(Result result) {
 
 std::string title(const LayerName& layer) { return layer.kind + "/" + layer.name; }
 
-/// The command that shows a failure again. A plugin that came by the environment is named as well.
-std::string command(const Case& tried, const std::vector<std::string>& plugins) {
-  const std::string& origin = Registry::instance().get(tried.layer.kind, tried.layer.name).origin;
-  const bool by_environment = plugins.empty() && origin != LayerEntry::built_in;
+/// The command that shows a failure again.
+std::string command(const Case& tried, const std::vector<std::string>& words) {
   std::string text = "ridgeline conform " + title(tried.layer);
   if (!tried.layer.options.empty()) text += " " + options_text(tried.layer);
-  for (const std::string& plugin : by_environment ? std::vector<std::string>{origin} : plugins)
-    text += " --plugin " + shell_word(plugin);
+  for (const std::string& word : words) text += " " + shell_word(word);
   return text;
 }
 
@@ -82,7 +79,7 @@ std::string object(const OptionTexts& options) {
   return "{" + join(members, ", ") + "}";
 }
 
-std::string object(const Outcome& outcome, const std::vector<std::string>& plugins) {
+std::string object(const Outcome& outcome, const std::vector<std::string>& words) {
   const auto& [check, finding, tried, cases, left_out] = outcome;
   std::string shape = "null", options = "null", reproduce = "null";
   if (tried) {
@@ -90,7 +87,7 @@ std::string object(const Outcome& outcome, const std::vector<std::string>& plugi
     shape = fmt::format(R"({{"batch": {}, "tokens": {}, "inputs": {}, "outputs": {}}})", sizes.shape.batch,
                         sizes.shape.tokens, sizes.inputs, sizes.outputs);
     options = object(tried->layer.options);
-    reproduce = json_text(command(*tried, plugins));
+    reproduce = json_text(command(*tried, words));
   }
   return fmt::format(
       R"({{"name": {}, "purpose": {}, "result": {}, "cases": {}, "left_out": {}, "text": {}, "number": {}, "shape": {}, )"
@@ -137,7 +134,7 @@ Conformance examine(const LayerName& layer) {
   return {layer, std::move(journal.outcomes), std::move(journal.cases->refused), wall_time() - start};
 }
 
-std::string report(const Conformance& conformance, const std::vector<std::string>& plugins) {
+std::string report(const Conformance& conformance, const std::vector<std::string>& words) {
   const LayerEntry& entry = Registry::instance().get(conformance.layer.kind, conformance.layer.name);
   std::string text =
       fmt::format("{} {} ({}): {}\n", title(conformance.layer), entry.version, entry.origin, entry.summary);
@@ -156,7 +153,7 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   for (const auto& [check, finding, tried, cases, left_out] : conformance.outcomes) {
     if (!tried) continue;
     text += fmt::format("\n{} FAILED\n  {}\n  with {}\n  {}\n", check->name, finding.text, conform::text(*tried),
-                        command(*tried, plugins));
+                        command(*tried, words));
   }
   text += fmt::format("\n{}: {} passed, {} failed, {} not applicable, in {:.1f} s\n", title(conformance.layer),
                       conformance.count(Result::passed), conformance.count(Result::failed),
@@ -164,11 +161,11 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   return printable(text);
 }
 
-std::string report_json(const Conformance& conformance, const std::vector<std::string>& plugins) {
+std::string report_json(const Conformance& conformance, const std::vector<std::string>& words) {
   const LayerEntry& entry = Registry::instance().get(conformance.layer.kind, conformance.layer.name);
   std::vector<std::string> refused, outcomes;
   for (const std::string& text : conformance.refused) refused.push_back(json_text(text));
-  for (const Outcome& outcome : conformance.outcomes) outcomes.push_back("\n    " + object(outcome, plugins));
+  for (const Outcome& outcome : conformance.outcomes) outcomes.push_back("\n    " + object(outcome, words));
   return printable(fmt::format(
       "{{\n  \"layer\": {},\n  \"origin\": {},\n  \"version\": {},\n  \"options\": {},\n  \"conforms\": {},\n"
       "  \"seconds\": {},\n  \"passed\": {},\n  \"failed\": {},\n  \"not_applicable\": {},\n  \"refused\": [{}],\n"

@@ -52,6 +52,19 @@ TEST(Conform, EndsWithStatusOneAndHowToSeeItAgain) {
     expect_contains(machine.out, part);
 }
 
+/// With all that was given, and with plugins that came by the environment.
+TEST(Conform, TheCommandThatShowsAFailureAgainIsWhole) {
+  const Place place;
+  Surroundings surroundings;
+  surroundings.environment = {{"RIDGELINE_PLUGIN_PATH", plugin("wrong_slope")}};
+  const Ended ended = place.run({"conform", "activation/wrong_slope", "--plugin", plugin("softsign"), "--threads", "1",
+                                 "--kokkos-disable-warnings"},
+                                surroundings);
+  EXPECT_EQ(ended.status, 1);
+  expect_contains(ended.out, "  ridgeline conform activation/wrong_slope --plugin " + plugin("wrong_slope") +
+                                 " --plugin " + plugin("softsign") + " --threads 1 --kokkos-disable-warnings\n");
+}
+
 /// ffn/perishing does to the process what its option says.
 Ended perish(const Place& place, const std::string& how, const Arguments& more = {}) {
   Surroundings surroundings;
