@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -57,12 +58,19 @@ class HeldSignals {
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
 
-  /// Until the descriptor can be read, a signal came, or the time is over: whether it can be read.
+  /// Until the descriptor can be read, one of those signals came, or the time is over: whether it can be read. Other
+  /// signals, which have handlers of their own, are no reason to return.
   bool wait(int descriptor, double seconds) const {
+    using Seconds = std::chrono::duration<double>;
     pollfd polled = {descriptor, POLLIN, 0};
-    const auto whole = static_cast<time_t>(seconds);
-    const timespec time = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-    return ppoll(&polled, 1, &time, &mask_) > 0;
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+    for (;;) {
+      const double left = std::max(Seconds(deadline - Clock::now()).count(), 0.0);
+      const auto whole = static_cast<time_t>(left);
+      const timespec time = {whole, static_cast<long>((left - static_cast<double>(whole)) * 1e9)};
+      const int ready = ppoll(&polled, 1, &time, &mask_);
+      if (ready >= 0 || errno != EINTR || asked_to_end != 0) return ready > 0;
+    }
   }
 
  private:
@@ -177,6 +185,7 @@ Ending work_apart(double seconds, const std::function<void(const std::function<v
   if (child < 0) throw cannot("process");
   if (child == 0) {
     signals.release();
+    close(pipe[0]);  // or writing to a parent that is no more would not fail
     be_the_child(pipe[1], work);
   }
   close(pipe[1]);

@@ -75,5 +75,21 @@ TEST(Apart, AChildThatIsSilentIsEnded) {
   EXPECT_EQ(heard.ended, 1);
 }
 
+extern "C" void do_nothing(int) {}
+
+TEST(Apart, ASignalThatHasAHandlerIsNoSilence) {
+  const auto former = std::signal(SIGUSR1, do_nothing);
+  const Heard heard = hear([](const Send& send) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    kill(getppid(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    send({"after it"});
+  });
+  std::signal(SIGUSR1, former);
+  EXPECT_TRUE(heard.ending.returned);
+  EXPECT_FALSE(heard.ending.silent);
+  EXPECT_EQ(heard.messages, std::vector<Message>{{"after it"}});
+}
+
 }  // namespace
 }  // namespace ridgeline
