@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -89,6 +90,21 @@ TEST(Apart, ASignalThatHasAHandlerIsNoSilence) {
   EXPECT_TRUE(heard.ending.returned);
   EXPECT_FALSE(heard.ending.silent);
   EXPECT_EQ(heard.messages, std::vector<Message>{{"after it"}});
+}
+
+TEST(ApartDeathTest, ASignalThatEndsTheProcessEndsTheChildFirst) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto asked_to_end = [] {
+    work_apart(
+        30,
+        [](const Send& send) {
+          send({"ready"});
+          std::this_thread::sleep_for(std::chrono::hours(1));
+        },
+        [](const Message&) { std::raise(SIGTERM); },
+        [](int process) { std::fputs(kill(process, 0) != 0 ? "no child" : "a child", stderr); });
+  };
+  EXPECT_EXIT(asked_to_end(), ::testing::KilledBySignal(SIGTERM), "no child");
 }
 
 }  // namespace
