@@ -20,9 +20,7 @@ Finding examine_case(Examination examination, const Case& tried) {
     finding.text = excerpt(finding.text, 1000);
     return finding;
   } catch (const Error& error) {
-    return failed(
-        (error.status() == Exit::stopped ? "it threw that the program was stopped: " : "it threw an error: ") +
-        clause(thrown_text(error)));
+    return failed("it threw an error: " + clause(thrown_text(error)));
   } catch (const std::exception& error) {
     return failed("it threw an exception: " + clause(thrown_text(error)));
   } catch (...) {
