@@ -25,6 +25,8 @@ enum class Flaw {
   sees_second_sample,
   sees_batch,
   sees_last_token,
+  gradient_sees_last_token,
+  gradient_reaches_last_token,
   sees_position,
   sees_length,
   writes_beyond,
@@ -99,6 +101,7 @@ class Flawed final : public Layer<Scalar> {
     if (flaw_ == Flaw::gradient_needs_dx && dx.data() == nullptr) map_.add_weight_gradient(rows_of(x), gradient_);
     if (dx.data() != nullptr) map_.input_gradient(gradient_, rows_of(dx));
     if (flaw_ == Flaw::wrong_gradient && dx.data() != nullptr) enlarge(dx.data(), dx.size());
+    if (dx.data() != nullptr) spoil_gradient(x, dy, dx, flaw_);
     if (flaw_ == Flaw::writes_gradient_given)
       enlarge(const_cast<Scalar*>(dy.data()), 1);  // NOLINT(*-const-cast): the flaw
   }
@@ -142,6 +145,19 @@ class Flawed final : public Layer<Scalar> {
   static void enlarge(Scalar* entries, std::size_t count) {
     Kokkos::parallel_for(
         "ridgeline::test/enlarge", RangePolicy(0, count), KOKKOS_LAMBDA(int i) { entries[i] *= Scalar(1.00001); });
+  }
+
+  /// The gradient of the first token depends on the last one, or that of the last one on the first output.
+  static void spoil_gradient(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx, Flaw flaw) {
+    if (flaw != Flaw::gradient_sees_last_token && flaw != Flaw::gradient_reaches_last_token) return;
+    const int last = extent(x, 1) - 1;
+    Kokkos::parallel_for(
+        "ridgeline::test/spoil_gradient", RangePolicy(0, extent(x, 0)), KOKKOS_LAMBDA(int sample) {
+          if (flaw == Flaw::gradient_sees_last_token)
+            dx(sample, 0, 0) += x(sample, last, 0);
+          else
+            dx(sample, last, 0) += dy(sample, 0, 0);
+        });
   }
 
   static void spoil(Tensor<const Scalar> x, Tensor<Scalar> y, Matrix<Scalar> hidden, Spoiling spoiling) {
@@ -227,6 +243,8 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::sees_second_sample, "spreads_nan", "not a number", "changes sample 0"},
     {Flaw::sees_batch, "sees_batch", "batch size", "sample 0 alone"},
     {Flaw::sees_last_token, "sees_last_token", "causal", "earlier output"},
+    {Flaw::gradient_sees_last_token, "gradient_sees_last_token", "causal", "the gradient of an earlier one"},
+    {Flaw::gradient_reaches_last_token, "gradient_reaches_last_token", "causal", "has a gradient there"},
     {Flaw::sees_position, "sees_position", "permutation", "another order"},
     {Flaw::sees_length, "sees_length", "grid", "given twice"},
     {Flaw::writes_beyond, "writes_beyond", "guard zones", "kept"},
