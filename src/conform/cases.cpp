@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "layer/foreign.hpp"
+
 namespace ridgeline::conform {
 namespace {
 
@@ -25,7 +27,6 @@ std::vector<std::string> values_to_try(const Option& option) {
 /// Why the layer cannot be tried; empty where it can. What it throws later than while it is made, the checks find.
 std::string refusal(const Case& tried, const Making& making) {
   making.before(tried);
-  std::string reason;
   try {
     LayerAlone<double> made(tried.layer, tried.sizes.inputs, tried.sizes.outputs);
     try {
@@ -35,14 +36,11 @@ std::string refusal(const Case& tried, const Making& making) {
     } catch (...) {
     }
     return "";
-  } catch (const Error& error) {
-    return thrown_text(error);
-  } catch (const std::exception& error) {
-    reason = thrown_text(error);
+  } catch (const Error&) {
+    return thrown_reason(1000) + ".";
   } catch (...) {
-    reason = "it threw something that is no std::exception.";
+    return tried.layer.kind + "/" + tried.layer.name + " cannot be made: " + thrown_reason(1000) + ".";
   }
-  return tried.layer.kind + "/" + tried.layer.name + " cannot be made: " + reason;
 }
 
 /// Adds a case, its channels such that the layer can be made; returns why there is none, or nothing.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,9 +44,6 @@ struct Check {
 const std::vector<Check>& checks();
 
 // ---- what the checks share ----
-
-/// What was thrown, as one line of text that is not too long.
-std::string thrown_text(const std::exception& error);
 
 /// How the folders that this process, or another, makes for its checks begin: whoever outlives it removes them.
 std::string folder_beginning(int process);

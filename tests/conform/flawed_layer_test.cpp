@@ -264,7 +264,7 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::throws_stopped, "throws_stopped", "not a number", "a flaw"},
     {Flaw::throws, "throws_always", "magnitudes", "a flaw"},
     {Flaw::throws_stopped, "throws_stopped_always", "magnitudes", "a flaw"},
-    {Flaw::throws_bad_alloc, "throws_bad_alloc", "magnitudes", "bad_alloc"},
+    {Flaw::throws_bad_alloc, "throws_bad_alloc", "magnitudes", "more memory than there is"},
     {Flaw::throws_number, "throws_number", "magnitudes", "no std::exception"},
     {Flaw::reserves_more, "reserves_more", "guard zones", "reserves more memory"},
     {Flaw::miscounts_nothing, "miscounts_nothing", "operations", "own_forward = -1"},
