@@ -132,7 +132,7 @@ Finding activation_slope(const Case& tried) {
     }
   }
   const std::size_t worst = static_cast<std::size_t>(std::max_element(least.begin(), least.end()) - least.begin());
-  if (!(least[worst] <= 1e-7))
+  if (!(least[worst] <= largest_gradient_error))
     return failed(fmt::format("at {:.9g}: slope {:.12g}, difference {:.12g}", z[worst], slopes[worst], nearest[worst]),
                   least[worst]);
   return passed();
@@ -143,7 +143,7 @@ Finding activation_single_precision(const Case& tried) {
   const ValuesAndSlopes expected = apply<double>(tried, z), computed = apply<float>(tried, z);
   const double error =
       std::max(difference(computed.values, expected.values, 1), difference(computed.slopes, expected.slopes, 1));
-  if (!(error <= 2e-4)) return failed(fmt::format("off by {:.2g} in single precision", error), error);
+  if (!(error <= largest_single_error)) return failed(fmt::format("off by {:.2g} in single precision", error), error);
   return passed();
 }
 

@@ -45,6 +45,10 @@ const std::vector<Check>& checks();
 
 // ---- what the checks share ----
 
+constexpr double largest_gradient_error = 1e-7;
+constexpr double largest_single_error = 2e-4;
+constexpr double rounding = 1e-12;  ///< in double, of sums in the same order or nearly
+
 /// How the folders that this process, or another, makes for its checks begin: whoever outlives it removes them.
 std::string folder_beginning(int process);
 

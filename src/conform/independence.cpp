@@ -84,7 +84,7 @@ Finding batch_size(const Case& tried) {
     const Gradients alone = differentiate(layer, sample_alone(x, sample), sample_alone(dy, sample));
     const double error = std::max(difference(alone.y.values, sample_of(together.y, sample)),
                                   difference(alone.dx.values, sample_of(together.dx, sample)));
-    if (!(error <= 1e-12))
+    if (!(error <= rounding))
       return failed(fmt::format("sample {} alone differs from itself in the batch by {:.2g}", sample, error), error);
   }
   return passed();

@@ -10,10 +10,6 @@
 namespace ridgeline::conform {
 namespace {
 
-constexpr double largest_gradient_error = 1e-7;
-constexpr double largest_single_error = 2e-4;
-constexpr double rounding = 1e-12;
-
 bool same_bits(const Gradients& a, const Gradients& b) {
   return a.y.values == b.y.values && a.dx.values == b.dx.values && a.parameters == b.parameters;
 }
