@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/region.hpp"
 #include "io/apart.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace ridgeline::conform {
 namespace {
@@ -122,9 +123,8 @@ class Listener {
   /// Whether every check is judged, and one has failed.
   bool found_wanting() const {
     return journal_.outcomes.size() == checks().size() &&
-           std::any_of(journal_.outcomes.begin(), journal_.outcomes.end(), [](const Outcome& outcome) {
-             return outcome.finding.result == Finding::Result::failed;
-           });
+           std::any_of(journal_.outcomes.begin(), journal_.outcomes.end(),
+                       [](const Outcome& outcome) { return outcome.finding.result == Finding::Result::failed; });
   }
 
   void judged(const Message& message) {
@@ -175,18 +175,6 @@ void be_the_child(Journal& journal, const Send& send,
   }
 }
 
-void remove_folders_of(int process) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) return;
-  std::filesystem::directory_iterator entry(folder, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().filename().string().rfind(folder_beginning(process), 0) == 0)
-      std::filesystem::remove_all(entry->path(), ignored);
-  }
-}
-
 }  // namespace
 
 Conformance examine_apart(const LayerName& layer, const std::function<void(const std::function<void()>&)>& surrounded,
@@ -196,9 +184,15 @@ Conformance examine_apart(const LayerName& layer, const std::function<void(const
   Journal journal{layer};
   while (journal.outcomes.size() < checks().size()) {
     Listener listener(journal, progress);
+    // What the child leaves among temporary files, when something ends it, is gone with it.
+    std::optional<TemporaryFolder> folder(std::in_place);
     const Ending ending = work_apart(
-        seconds, [&](const Send& send) { be_the_child(journal, send, surrounded); },
-        [&](const Message& message) { listener.hear(message); }, remove_folders_of);
+        seconds,
+        [&](const Send& send) {
+          setenv("TMPDIR", folder->path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
+          be_the_child(journal, send, surrounded);
+        },
+        [&](const Message& message) { listener.hear(message); }, [&](int) { folder.reset(); });
     listener.settle(ending);
   }
   return {layer, std::move(journal.outcomes), std::move(journal.cases->refused), wall_time() - start};

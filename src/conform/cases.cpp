@@ -70,7 +70,8 @@ bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vect
     return false;
   }
   for (const Sizes& each : sizes)
-    if (const std::string refused = add_case(cases, {layer, each, standard}, making); !refused.empty()) reason = refused;
+    if (const std::string refused = add_case(cases, {layer, each, standard}, making); !refused.empty())
+      reason = refused;
   return true;
 }
 

@@ -49,8 +49,6 @@ const std::vector<Check>& checks() {
   return table;
 }
 
-std::string folder_beginning(int process) { return "ridgeline_conform_" + std::to_string(process) + "_"; }
-
 double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least) {
   double difference = 0, largest = at_least;
   for (std::size_t i = 0; i < b.size(); ++i) {

@@ -49,9 +49,6 @@ constexpr double largest_gradient_error = 1e-7;
 constexpr double largest_single_error = 2e-4;
 constexpr double rounding = 1e-12;  ///< in double, of sums in the same order or nearly
 
-/// How the folders that this process, or another, makes for its checks begin: whoever outlives it removes them.
-std::string folder_beginning(int process);
-
 /// max |a - b| beside max |b|, or beside `at_least` where that is larger; infinite where an entry is not finite.
 double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least = 0);
 

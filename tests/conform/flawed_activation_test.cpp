@@ -147,9 +147,8 @@ TEST(SteepActivation, HasTheSlopeThatItHas) {
 TEST(Report, HoldsTheCommandThatReproduces) {
   const Conformance conformance = examine(registered(Flaw::wrong_slope, "told"));
   const std::string text = report(conformance, {"--plugin", "/a folder/it's.so", "--threads", "2"});
-  EXPECT_NE(
-      text.find("ridgeline conform flawed_activation/told --plugin '/a folder/it'\\''s.so' --threads 2\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("ridgeline conform flawed_activation/told --plugin '/a folder/it'\\''s.so' --threads 2\n"),
+            std::string::npos)
       << text;
 }
 
