@@ -6,7 +6,6 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,9 +17,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
 #include "core/error.hpp"
+#include "io/child.hpp"
 
 namespace ridgeline {
 namespace {
@@ -122,24 +121,12 @@ void send_packed(int pipe, const Message& message) {
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  const rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);
+  leave_no_core();
   dup2(STDERR_FILENO, STDOUT_FILENO);
   work([pipe](const Message& message) { send_packed(pipe, message); });
   send_packed(pipe, {});
   std::fflush(stdout);
   _exit(EXIT_SUCCESS);
-}
-
-/// How the child ended, as waitpid says it. It may have closed its pipe and go on: no longer than `seconds`.
-int wait_for(pid_t child, double seconds) {
-  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
-  int state = 0;
-  while (waitpid(child, &state, WNOHANG) == 0) {
-    if (Clock::now() > deadline) kill(child, SIGKILL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return state;
 }
 
 std::string how_it_ended(int state) {
@@ -192,7 +179,7 @@ Ending work_apart(double seconds, const std::function<void(const std::function<v
   Ending ending = listen(pipe[0], seconds, signals, heard);
   close(pipe[0]);
   if (ending.silent || asked_to_end != 0) kill(child, SIGKILL);
-  const int state = wait_for(child, seconds);
+  const int state = wait_for(child, seconds);  // it may have closed its pipe and go on
   afterwards(child);
   if (asked_to_end != 0) {
     signals.release();
