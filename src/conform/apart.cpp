@@ -18,7 +18,6 @@ namespace {
 
 using Send = std::function<void(const Message&)>;
 
-std::string number(double value) { return fmt::format("{}", value); }
 int whole(const std::string& text) { return std::atoi(text.c_str()); }
 
 Message packed(const Case& tried) {
@@ -63,7 +62,7 @@ class Sender final : public Follower {
     const Message head = {"judged",
                           fmt::to_string(static_cast<int>(finding.result)),
                           finding.text,
-                          finding.number ? number(*finding.number) : "",
+                          finding.number ? fmt::to_string(*finding.number) : "",
                           fmt::to_string(outcome.cases),
                           fmt::to_string(outcome.left_out)};
     send_(outcome.tried ? after(head, packed(*outcome.tried)) : head);

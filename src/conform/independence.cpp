@@ -23,7 +23,7 @@ Properties properties_of(const LayerName& layer) {
   return Registry::instance().get(layer.kind, layer.name).properties(option_values(layer));
 }
 
-/// Some samples of the tokens.
+/// One sample of the tokens.
 Tokens sample_alone(const Tokens& tokens, int sample) {
   return {{1, tokens.shape.tokens}, tokens.channels, sample_of(tokens, sample)};
 }

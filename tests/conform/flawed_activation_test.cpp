@@ -96,9 +96,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   entry.summary = "an activation with a flaw";
   entry.make_activation_float = [flaw] { return std::make_unique<Flawed<float>>(flaw); };
   entry.make_activation_double = [flaw] { return std::make_unique<Flawed<double>>(flaw); };
-  Registry& registry = Registry::instance();
-  if (registry.find(entry.kind, entry.name) == nullptr) registry.add(entry);
-  return {entry.kind, entry.name};
+  return added_once(entry);
 }
 
 TEST(FlawlessActivation, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
@@ -134,8 +132,7 @@ Finding slope_of_steep(const std::string& name) {
   entry.name = name;
   entry.make_activation_float = [] { return std::make_unique<Steep<float, power>>(); };
   entry.make_activation_double = [] { return std::make_unique<Steep<double, power>>(); };
-  if (Registry::instance().find(entry.kind, name) == nullptr) Registry::instance().add(entry);
-  return activation_slope({{entry.kind, name}, {{2, 7}, 5, 5}});
+  return activation_slope({added_once(entry), {{2, 7}, 5, 5}});
 }
 
 TEST(SteepActivation, HasTheSlopeThatItHas) {

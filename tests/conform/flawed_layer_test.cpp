@@ -279,9 +279,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   entry.properties = [](const OptionValues&) { return Properties{true, true, true}; };
   entry.make_float = [flaw](Setup<float>& setup) { return std::make_unique<Flawed<float>>(setup, flaw); };
   entry.make_double = [flaw](Setup<double>& setup) { return std::make_unique<Flawed<double>>(setup, flaw); };
-  Registry& registry = Registry::instance();
-  if (registry.find(entry.kind, entry.name) == nullptr) registry.add(entry);
-  return {entry.kind, entry.name};
+  return added_once(entry);
 }
 
 TEST(FlawlessLayer, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "caught.hpp"
 #include "loaded/identity_layer.hpp"
 #include "support/conforming.hpp"
 
@@ -55,8 +56,7 @@ TEST(Kit, WhatIsRefusedAtSomeSizesOnlyIsTriedAtTheOthers) {
   entry.options.integer("width", 1, "how wide it is").at_least(1).trials({"2", "3"});
   entry.make_float = make_choosy<float>;
   entry.make_double = make_choosy<double>;
-  if (Registry::instance().find(entry.kind, entry.name) == nullptr) Registry::instance().add(entry);
-  const Cases cases = cases_of({entry.kind, entry.name});
+  const Cases cases = cases_of(added_once(entry));
   const auto of_width_2 = [](const Case& tried) { return tried.layer.options == OptionTexts{{"width", "2"}}; };
   EXPECT_EQ(std::count_if(cases.cases.begin(), cases.cases.end(), of_width_2), 2);
   EXPECT_EQ(cases.refused, std::vector<std::string>{"--option width=3: not so many."});

@@ -58,7 +58,7 @@ class Perishing final : public Layer<Scalar> {
   void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) override {
     sums_.add(rows_of(dy), map_.bias.gradient);
     map_.add_weight_gradient(rows_of(x), rows_of(dy));
-    if (how_ == "dx") *static_cast<volatile Scalar*>(dx.data()) = 0;
+    if (how_ == "dx" && dx.data() == nullptr) std::raise(SIGSEGV);
     if (dx.data() != nullptr) map_.input_gradient(rows_of(dy), rows_of(dx));
   }
 
