@@ -2,21 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/region.hpp"
 #include "io/apart.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace ridgeline::conform {
 namespace {
 
 using Send = std::function<void(const Message&)>;
 
-std::string number(double value) { return fmt::format("{}", value); }
 int whole(const std::string& text) { return std::atoi(text.c_str()); }
 
 Message packed(const Case& tried) {
@@ -61,7 +62,7 @@ class Sender final : public Follower {
     const Message head = {"judged",
                           fmt::to_string(static_cast<int>(finding.result)),
                           finding.text,
-                          finding.number ? number(*finding.number) : "",
+                          finding.number ? fmt::to_string(*finding.number) : "",
                           fmt::to_string(outcome.cases),
                           fmt::to_string(outcome.left_out)};
     send_(outcome.tried ? after(head, packed(*outcome.tried)) : head);
@@ -100,7 +101,8 @@ class Listener {
     }
   }
 
-  /// Makes a finding of how the child ended. Throws what it threw, and Error(Exit::numerical) where no layer was at work.
+  /// Makes a finding of how the child ended. Throws what it threw, and Error(Exit::numerical) where no layer was at work,
+  /// unless all is judged and something failed: what it broke is why the child did not come to its end.
   void settle(const Ending& ending) {
     if (thrown_) throw Error(*thrown_);
     if (ending.returned) return;
@@ -110,13 +112,20 @@ class Listener {
       if (ending.silent) leave_out();
     } else if (making_) {
       journal_.deadly.push_back(*making_);
-    } else {
+    } else if (!found_wanting()) {
       throw Error(Exit::numerical, fmt::format("{}/{} could not be tried: {} before or after the checks.",
                                                journal_.layer.kind, journal_.layer.name, ending.text));
     }
   }
 
  private:
+  /// Whether every check is judged, and one has failed.
+  bool found_wanting() const {
+    return journal_.outcomes.size() == checks().size() &&
+           std::any_of(journal_.outcomes.begin(), journal_.outcomes.end(),
+                       [](const Outcome& outcome) { return outcome.finding.result == Finding::Result::failed; });
+  }
+
   void judged(const Message& message) {
     Outcome outcome{&checks().at(journal_.outcomes.size()), {}, std::nullopt};
     outcome.finding.result = static_cast<Finding::Result>(whole(message.at(1)));
@@ -165,18 +174,6 @@ void be_the_child(Journal& journal, const Send& send,
   }
 }
 
-void remove_folders_of(int process) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) return;
-  std::filesystem::directory_iterator entry(folder, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().filename().string().rfind(folder_beginning(process), 0) == 0)
-      std::filesystem::remove_all(entry->path(), ignored);
-  }
-}
-
 }  // namespace
 
 Conformance examine_apart(const LayerName& layer, const std::function<void(const std::function<void()>&)>& surrounded,
@@ -186,9 +183,15 @@ Conformance examine_apart(const LayerName& layer, const std::function<void(const
   Journal journal{layer};
   while (journal.outcomes.size() < checks().size()) {
     Listener listener(journal, progress);
+    // What the child leaves among temporary files, when something ends it, is gone with it.
+    std::optional<TemporaryFolder> folder(std::in_place);
     const Ending ending = work_apart(
-        seconds, [&](const Send& send) { be_the_child(journal, send, surrounded); },
-        [&](const Message& message) { listener.hear(message); }, remove_folders_of);
+        seconds,
+        [&](const Send& send) {
+          setenv("TMPDIR", folder->path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
+          be_the_child(journal, send, surrounded);
+        },
+        [&](const Message& message) { listener.hear(message); }, [&](int) { folder.reset(); });
     listener.settle(ending);
   }
   return {layer, std::move(journal.outcomes), std::move(journal.cases->refused), wall_time() - start};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "layer/foreign.hpp"
+
 namespace ridgeline::conform {
 namespace {
 
@@ -25,7 +27,6 @@ std::vector<std::string> values_to_try(const Option& option) {
 /// Why the layer cannot be tried; empty where it can. What it throws later than while it is made, the checks find.
 std::string refusal(const Case& tried, const Making& making) {
   making.before(tried);
-  std::string reason;
   try {
     LayerAlone<double> made(tried.layer, tried.sizes.inputs, tried.sizes.outputs);
     try {
@@ -35,14 +36,11 @@ std::string refusal(const Case& tried, const Making& making) {
     } catch (...) {
     }
     return "";
-  } catch (const Error& error) {
-    return thrown_text(error);
-  } catch (const std::exception& error) {
-    reason = thrown_text(error);
+  } catch (const Error&) {
+    return thrown_reason(1000) + ".";
   } catch (...) {
-    reason = "it threw something that is no std::exception.";
+    return tried.layer.kind + "/" + tried.layer.name + " cannot be made: " + thrown_reason(1000) + ".";
   }
-  return tried.layer.kind + "/" + tried.layer.name + " cannot be made: " + reason;
 }
 
 /// Adds a case, its channels such that the layer can be made; returns why there is none, or nothing.
@@ -61,7 +59,8 @@ std::string add_case(std::vector<Case>& cases, const Case& wanted, const Making&
   return reason;
 }
 
-/// Adds a case for each size, or the one that was deadly: whether there is none of those. `reason`: of the last refusal.
+/// Adds a case for each size that is not refused, or the one that was deadly: whether there is none of those. `reason`:
+/// of the last refusal.
 bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vector<Sizes>& sizes, bool standard,
                const Making& making, std::string& reason) {
   const auto same = [&](const Case& deadly) { return deadly.layer.options == layer.options; };
@@ -70,7 +69,9 @@ bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vect
     cases.push_back(*deadly);
     return false;
   }
-  for (const Sizes& each : sizes) reason = add_case(cases, {layer, each, standard}, making);
+  for (const Sizes& each : sizes)
+    if (const std::string refused = add_case(cases, {layer, each, standard}, making); !refused.empty())
+      reason = refused;
   return true;
 }
 
@@ -96,8 +97,9 @@ Cases cases_of(const LayerName& layer, const Making& making) {
   if (is_activation(layer) || !lives) return result;
   for (const LayerName& variation : variations(layer)) {
     std::string refused;
+    const std::size_t before = result.cases.size();
     add_cases(result.cases, variation, {every_size[0], every_size[2], every_size[3]}, false, making, refused);
-    if (!refused.empty()) result.refused.push_back(options_text(variation) + ": " + refused);
+    if (result.cases.size() == before) result.refused.push_back(options_text(variation) + ": " + refused);
   }
   return result;
 }

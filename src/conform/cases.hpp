@@ -22,7 +22,7 @@ std::vector<LayerName> variations(const LayerName& layer);
 
 struct Cases {
   std::vector<Case> cases;
-  std::vector<std::string> refused;  ///< which options cannot be tried: the layer's own sentence
+  std::vector<std::string> refused;  ///< which options cannot be tried at any size: the layer's own sentence
 };
 
 /// What ended the process that made it, and who is told before a layer is made.

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
-#include "config/text.hpp"
 #include "conform/gradient_check.hpp"
 
 namespace ridgeline::conform {
@@ -50,15 +48,6 @@ const std::vector<Check>& checks() {
   };
   return table;
 }
-
-std::string thrown_text(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return "it asked for more memory than there is (std::bad_alloc).";
-  const std::string text = excerpt(error.what(), 1000);
-  return text.empty() ? "it said nothing of what is wrong." : text;
-}
-
-std::string folder_beginning(int process) { return "ridgeline_conform_" + std::to_string(process) + "_"; }
 
 double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least) {
   double difference = 0, largest = at_least;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,11 +45,9 @@ const std::vector<Check>& checks();
 
 // ---- what the checks share ----
 
-/// What was thrown, as one line of text that is not too long.
-std::string thrown_text(const std::exception& error);
-
-/// How the folders that this process, or another, makes for its checks begin: whoever outlives it removes them.
-std::string folder_beginning(int process);
+constexpr double largest_gradient_error = 1e-7;
+constexpr double largest_single_error = 2e-4;
+constexpr double rounding = 1e-12;  ///< in double, of sums in the same order or nearly
 
 /// max |a - b| beside max |b|, or beside `at_least` where that is larger; infinite where an entry is not finite.
 double difference(const std::vector<double>& a, const std::vector<double>& b, double at_least = 0);

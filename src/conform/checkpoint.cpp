@@ -1,34 +1,13 @@
 // The check that a checkpoint holds all there is of a layer.
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "conform/check.hpp"
 #include "conform/gradient_check.hpp"
+#include "io/temporary_folder.hpp"
 #include "train/checkpoint.hpp"
 
 namespace ridgeline::conform {
 namespace {
-
-/// A folder of its own, gone with this.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / (folder_beginning(getpid()) + "XXXXXX")).string();
-    if (mkdtemp(name.data()) == nullptr) throw Error(Exit::file, "no folder " + name + " can be made.");
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 template <class Scalar>
 Finding checkpoint_in(const Case& tried) {
@@ -37,14 +16,14 @@ Finding checkpoint_in(const Case& tried) {
   const Tokens x = some_x(tried.sizes), dy = some_dy(tried.sizes);
   differentiate(*layer, x, dy);
   const Tokens before = evaluate(*layer, x);
-  const Folder folder;
-  write_checkpoint<Scalar>(folder / "checkpoint.h5", layer->parameters(), Adam<Scalar>(layer->parameters().length()),
-                           TrainingState());
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "checkpoint.h5";
+  write_checkpoint<Scalar>(file, layer->parameters(), Adam<Scalar>(layer->parameters().length()), TrainingState());
 
   // As a run that goes on: another layer, which has been used with other parameters.
   const auto later = prepared_layer<Scalar>(tried.layer, tried.sizes, 2);
   evaluate(*later, x);
-  read_parameters(folder / "checkpoint.h5", later->parameters());
+  read_parameters(file, later->parameters());
   for (const auto& entry : layer->parameters().entries()) {
     const auto* same = later->parameters().find(entry.name);
     if (same == nullptr || later->parameters().get(*same) != layer->parameters().get(entry))

@@ -8,6 +8,7 @@
 #include "config/text.hpp"
 #include "core/region.hpp"
 #include "io/json.hpp"
+#include "layer/foreign.hpp"
 
 namespace ridgeline::conform {
 namespace {
@@ -19,14 +20,10 @@ Finding examine_case(Examination examination, const Case& tried) {
     Finding finding = examination(tried);
     finding.text = excerpt(finding.text, 1000);
     return finding;
-  } catch (const Error& error) {
-    return failed(
-        (error.status() == Exit::stopped ? "it threw that the program was stopped: " : "it threw an error: ") +
-        clause(thrown_text(error)));
-  } catch (const std::exception& error) {
-    return failed("it threw an exception: " + clause(thrown_text(error)));
+  } catch (const std::exception&) {
+    return failed("it threw an exception: " + thrown_reason(1000));
   } catch (...) {
-    return failed("it threw something that is no std::exception");
+    return failed(thrown_reason(1000));
   }
 }
 
@@ -65,14 +62,11 @@ const char* word(Result result) {
 
 std::string title(const LayerName& layer) { return layer.kind + "/" + layer.name; }
 
-/// The command that shows a failure again. A plugin that came by the environment is named as well.
-std::string command(const Case& tried, const std::vector<std::string>& plugins) {
-  const std::string& origin = Registry::instance().get(tried.layer.kind, tried.layer.name).origin;
-  const bool by_environment = plugins.empty() && origin != LayerEntry::built_in;
+/// The command that shows a failure again.
+std::string command(const Case& tried, const std::vector<std::string>& words) {
   std::string text = "ridgeline conform " + title(tried.layer);
   if (!tried.layer.options.empty()) text += " " + options_text(tried.layer);
-  for (const std::string& plugin : by_environment ? std::vector<std::string>{origin} : plugins)
-    text += " --plugin " + shell_word(plugin);
+  for (const std::string& word : words) text += " " + shell_word(word);
   return text;
 }
 
@@ -82,7 +76,7 @@ std::string object(const OptionTexts& options) {
   return "{" + join(members, ", ") + "}";
 }
 
-std::string object(const Outcome& outcome, const std::vector<std::string>& plugins) {
+std::string object(const Outcome& outcome, const std::vector<std::string>& words) {
   const auto& [check, finding, tried, cases, left_out] = outcome;
   std::string shape = "null", options = "null", reproduce = "null";
   if (tried) {
@@ -90,7 +84,7 @@ std::string object(const Outcome& outcome, const std::vector<std::string>& plugi
     shape = fmt::format(R"({{"batch": {}, "tokens": {}, "inputs": {}, "outputs": {}}})", sizes.shape.batch,
                         sizes.shape.tokens, sizes.inputs, sizes.outputs);
     options = object(tried->layer.options);
-    reproduce = json_text(command(*tried, plugins));
+    reproduce = json_text(command(*tried, words));
   }
   return fmt::format(
       R"({{"name": {}, "purpose": {}, "result": {}, "cases": {}, "left_out": {}, "text": {}, "number": {}, "shape": {}, )"
@@ -137,7 +131,7 @@ Conformance examine(const LayerName& layer) {
   return {layer, std::move(journal.outcomes), std::move(journal.cases->refused), wall_time() - start};
 }
 
-std::string report(const Conformance& conformance, const std::vector<std::string>& plugins) {
+std::string report(const Conformance& conformance, const std::vector<std::string>& words) {
   const LayerEntry& entry = Registry::instance().get(conformance.layer.kind, conformance.layer.name);
   std::string text =
       fmt::format("{} {} ({}): {}\n", title(conformance.layer), entry.version, entry.origin, entry.summary);
@@ -156,7 +150,7 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   for (const auto& [check, finding, tried, cases, left_out] : conformance.outcomes) {
     if (!tried) continue;
     text += fmt::format("\n{} FAILED\n  {}\n  with {}\n  {}\n", check->name, finding.text, conform::text(*tried),
-                        command(*tried, plugins));
+                        command(*tried, words));
   }
   text += fmt::format("\n{}: {} passed, {} failed, {} not applicable, in {:.1f} s\n", title(conformance.layer),
                       conformance.count(Result::passed), conformance.count(Result::failed),
@@ -164,11 +158,11 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   return printable(text);
 }
 
-std::string report_json(const Conformance& conformance, const std::vector<std::string>& plugins) {
+std::string report_json(const Conformance& conformance, const std::vector<std::string>& words) {
   const LayerEntry& entry = Registry::instance().get(conformance.layer.kind, conformance.layer.name);
   std::vector<std::string> refused, outcomes;
   for (const std::string& text : conformance.refused) refused.push_back(json_text(text));
-  for (const Outcome& outcome : conformance.outcomes) outcomes.push_back("\n    " + object(outcome, plugins));
+  for (const Outcome& outcome : conformance.outcomes) outcomes.push_back("\n    " + object(outcome, words));
   return printable(fmt::format(
       "{{\n  \"layer\": {},\n  \"origin\": {},\n  \"version\": {},\n  \"options\": {},\n  \"conforms\": {},\n"
       "  \"seconds\": {},\n  \"passed\": {},\n  \"failed\": {},\n  \"not_applicable\": {},\n  \"refused\": [{}],\n"

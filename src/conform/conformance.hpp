@@ -62,15 +62,16 @@ void go_on(Journal& journal, Follower& follower);
 /// An examination from its beginning to its end. Throws as check_subject and go_on. What ends the process ends it.
 Conformance examine(const LayerName& layer);
 
-/// For people: a table, what failed in full, and a line that sums up. `plugins` stand in the commands that reproduce.
-std::string report(const Conformance& conformance, const std::vector<std::string>& plugins);
+/// For people: a table, what failed in full, and a line that sums up. `words` end the commands that
+/// reproduce: plugins, threads, what goes to Kokkos.
+std::string report(const Conformance& conformance, const std::vector<std::string>& words);
 
 /// For machines: {"layer": "KIND/NAME", "origin": …, "version": …, "options": {…}, "conforms": …, "seconds": …,
 /// "passed": n, "failed": n, "not_applicable": n, "refused": […], "checks": [{"name": …, "purpose": …, "result":
 /// "passed" | "failed" | "not applicable", "cases": n, "left_out": n, "text": …, "number": … or null, "shape": {"batch": …, "tokens":
 /// …, "inputs": …, "outputs": …} or null, "options": {…} or null, "command": … or null}, …]}, with a line break at the
 /// end.
-std::string report_json(const Conformance& conformance, const std::vector<std::string>& plugins);
+std::string report_json(const Conformance& conformance, const std::vector<std::string>& words);
 
 /// For machines, of a layer that could not be tried at all: {"layer": "KIND/NAME", "conforms": false, "error": …}.
 std::string error_json(const std::string& layer, const std::string& sentence);

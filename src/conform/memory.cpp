@@ -17,7 +17,7 @@ class GuardedRun {
  public:
   explicit GuardedRun(const Case& tried)
       : sizes_(tried.sizes),
-        layer(tried.layer, tried.sizes.inputs, tried.sizes.outputs, guard_bytes),
+        layer_(tried.layer, tried.sizes.inputs, tried.sizes.outputs, guard_bytes),
         x_values_(rounded(some_x(tried.sizes).values)),
         dy_values_(rounded(some_dy(tried.sizes).values)),
         residual_values_(rounded(random_tokens(tried.sizes.shape, tried.sizes.outputs, 23).values)),
@@ -26,21 +26,21 @@ class GuardedRun {
         residual_(residual_values_.size(), residual_values_),
         y_(dy_values_.size()),
         dx_(x_values_.size()) {
-    layer.prepare({tried.sizes.shape});
-    randomise(layer.parameters(), 1);
-    parameters_ = to_host<Scalar>(layer.parameters().values());
+    layer_.prepare({tried.sizes.shape});
+    randomise(layer_.parameters(), 1);
+    parameters_ = to_host<Scalar>(layer_.parameters().values());
     for (const Arena::Block* block : blocks()) Kokkos::deep_copy(block->storage, untouched);
-    layer.forward(view(x_, sizes_.inputs), view(residual_, sizes_.outputs), view(y_, sizes_.outputs));
+    layer_.forward(view(x_, sizes_.inputs), view(residual_, sizes_.outputs), view(y_, sizes_.outputs));
     y_values_ = y_.values();
-    layer.backward(view(x_, sizes_.inputs), view(dy_, sizes_.outputs), view(dx_, sizes_.inputs));
+    layer_.backward(view(x_, sizes_.inputs), view(dy_, sizes_.outputs), view(dx_, sizes_.inputs));
   }
 
   std::vector<const Arena::Block*> blocks() const {
-    return {&layer.arena().kept_block(), &layer.arena().passing_block()};
+    return {&layer_.arena().kept_block(), &layer_.arena().passing_block()};
   }
 
   /// What was written that should not have been; empty where all is well.
-  std::string trespass() const {
+  std::string trespass() {
     const char* const names[] = {"x", "the output's gradient", "the residual", "the output", "the gradient of x"};
     const GuardedNumbers<Scalar>* const numbers[] = {&x_, &dy_, &residual_, &y_, &dx_};
     for (std::size_t i = 0; i < std::size(numbers); ++i)
@@ -52,7 +52,7 @@ class GuardedRun {
     if (dy_.values() != dy_values_) return "the output's gradient, which is to read only";
     if (residual_.values() != residual_values_) return "the residual, which is to read only";
     if (y_.values() != y_values_) return "the output, in the backward pass";
-    if (to_host<Scalar>(layer.parameters().values()) != parameters_) return "parameters, or memory between them";
+    if (to_host<Scalar>(layer_.parameters().values()) != parameters_) return "parameters, or memory between them";
     if (!padding_is_zero()) return "memory between the gradients of parameters";
     return "";
   }
@@ -67,19 +67,15 @@ class GuardedRun {
     return Tensor<Scalar>(numbers.data(), sizes_.shape.batch, sizes_.shape.tokens, channels);
   }
 
-  bool padding_is_zero() const {
-    std::vector<double> gradients = to_host<Scalar>(layer.parameters().gradients());
-    for (const auto& entry : layer.parameters().entries())
+  bool padding_is_zero() {
+    std::vector<double> gradients = to_host<Scalar>(layer_.parameters().gradients());
+    for (const auto& entry : layer_.parameters().entries())
       std::fill_n(gradients.begin() + static_cast<std::ptrdiff_t>(entry.offset), entry.size, 0.0);
     return std::all_of(gradients.begin(), gradients.end(), [](double value) { return value == 0; });
   }
 
   Sizes sizes_;
-
- public:
-  mutable LayerAlone<Scalar> layer;
-
- private:
+  LayerAlone<Scalar> layer_;
   std::vector<double> x_values_, dy_values_, residual_values_, y_values_, parameters_;
   GuardedNumbers<Scalar> x_, dy_, residual_, y_, dx_;
 };

@@ -1,10 +1,11 @@
 // The check of a layer's operation count.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "conform/check.hpp"
+#include "layer/foreign.hpp"
 #include "math/gemm.hpp"
 
 namespace ridgeline::conform {
@@ -14,18 +15,6 @@ namespace {
 constexpr int many = 1 << 13;
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
-
-/// Which of the counts is no count; empty where all are.
-std::string no_count(const Operations& declared) {
-  const std::pair<const char*, double> counts[] = {{"forward", declared.forward},
-                                                   {"backward", declared.backward},
-                                                   {"own_forward", declared.own_forward},
-                                                   {"own_backward", declared.own_backward}};
-  for (const auto& [name, count] : counts)
-    if (!(std::isfinite(count) && count >= 0))
-      return fmt::format("it declares {} = {:.9g}, which is no count", name, count);
-  return "";
-}
 
 Finding judge(const char* pass, double declared, double own, double counted) {
   if (near(declared - own, counted)) return passed();
@@ -41,7 +30,7 @@ Finding operations(const Case& tried) {
   const auto layer = prepared_layer<double>(tried.layer, tried.sizes);
   const Operations declared = layer->layer().operations(tried.sizes.shape);
   if (!declared.known) return not_applicable("the layer states it as unknown");
-  if (const std::string wrong = no_count(declared); !wrong.empty()) return failed(wrong);
+  check_counts(declared);
 
   const auto of_batch = [&](int batch) { return layer->layer().operations({batch, tried.sizes.shape.tokens}); };
   const Operations one = of_batch(many), two = of_batch(2 * many), four = of_batch(4 * many);

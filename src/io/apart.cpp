@@ -6,10 +6,10 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
 #include "core/error.hpp"
+#include "io/child.hpp"
 
 namespace ridgeline {
 namespace {
@@ -57,12 +57,19 @@ class HeldSignals {
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
 
-  /// Until the descriptor can be read, a signal came, or the time is over: whether it can be read.
+  /// Until the descriptor can be read, one of those signals came, or the time is over: whether it can be read. Other
+  /// signals, which have handlers of their own, are no reason to return.
   bool wait(int descriptor, double seconds) const {
+    using Seconds = std::chrono::duration<double>;
     pollfd polled = {descriptor, POLLIN, 0};
-    const auto whole = static_cast<time_t>(seconds);
-    const timespec time = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-    return ppoll(&polled, 1, &time, &mask_) > 0;
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+    for (;;) {
+      const double left = std::max(Seconds(deadline - Clock::now()).count(), 0.0);
+      const auto whole = static_cast<time_t>(left);
+      const timespec time = {whole, static_cast<long>((left - static_cast<double>(whole)) * 1e9)};
+      const int ready = ppoll(&polled, 1, &time, &mask_);
+      if (ready >= 0 || errno != EINTR || asked_to_end != 0) return ready > 0;
+    }
   }
 
  private:
@@ -114,24 +121,12 @@ void send_packed(int pipe, const Message& message) {
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  const rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);
+  leave_no_core();
   dup2(STDERR_FILENO, STDOUT_FILENO);
   work([pipe](const Message& message) { send_packed(pipe, message); });
   send_packed(pipe, {});
   std::fflush(stdout);
   _exit(EXIT_SUCCESS);
-}
-
-/// How the child ended, as waitpid says it. It may have closed its pipe and go on: no longer than `seconds`.
-int wait_for(pid_t child, double seconds) {
-  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
-  int state = 0;
-  while (waitpid(child, &state, WNOHANG) == 0) {
-    if (Clock::now() > deadline) kill(child, SIGKILL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return state;
 }
 
 std::string how_it_ended(int state) {
@@ -177,13 +172,14 @@ Ending work_apart(double seconds, const std::function<void(const std::function<v
   if (child < 0) throw cannot("process");
   if (child == 0) {
     signals.release();
+    close(pipe[0]);  // or writing to a parent that is no more would not fail
     be_the_child(pipe[1], work);
   }
   close(pipe[1]);
   Ending ending = listen(pipe[0], seconds, signals, heard);
   close(pipe[0]);
   if (ending.silent || asked_to_end != 0) kill(child, SIGKILL);
-  const int state = wait_for(child, seconds);
+  const int state = wait_for(child, seconds);  // it may have closed its pipe and go on
   afterwards(child);
   if (asked_to_end != 0) {
     signals.release();

@@ -5,15 +5,13 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "core/error.hpp"
+#include "io/child.hpp"
 
 namespace ridgeline {
 namespace {
@@ -25,8 +23,7 @@ void prepare_child() {
 #ifdef M_PERTURB
   mallopt(M_PERTURB, 0x5a);
 #endif
-  const rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);
+  leave_no_core();
   const int nowhere = open("/dev/null", O_RDWR);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
 }
@@ -38,22 +35,6 @@ void prepare_child() {
   } catch (...) {  // the parent meets it again
   }
   _exit(0);
-}
-
-/// How the child ended, as waitpid says it; it is ended where it takes longer.
-int wait_for(pid_t child, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
-  int state = 0;
-  while (waitpid(child, &state, WNOHANG) == 0) {
-    if (Clock::now() > deadline) {
-      kill(child, SIGKILL);
-      waitpid(child, &state, 0);
-      break;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return state;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "layer/foreign.hpp"
 
+#include <cmath>
 #include <exception>
 #include <new>
+#include <stdexcept>
+#include <utility>
 
 #include "config/text.hpp"
 
@@ -26,6 +29,16 @@ std::string thrown_reason(std::size_t length) {
   const std::size_t last = reason.find_last_not_of(". \t\r\n");
   reason.erase(last == std::string::npos ? 0 : last + 1);
   return reason.empty() ? "it gave no reason" : excerpt(reason, length);
+}
+
+void check_counts(const Operations& operations) {
+  const std::pair<const char*, double> counts[] = {{"forward", operations.forward},
+                                                   {"backward", operations.backward},
+                                                   {"own_forward", operations.own_forward},
+                                                   {"own_backward", operations.own_backward}};
+  for (const auto& [name, count] : counts)
+    if (!(std::isfinite(count) && count >= 0))
+      throw std::range_error(std::string("it declares ") + name + " = " + number_text(count) + ", which is no count");
 }
 
 ForeignCode::ForeignCode(const std::string& title) : former_(running_title) { running_title = &title; }

@@ -6,12 +6,16 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "layer/layer.hpp"
 
 namespace ridgeline {
 
 /// The reason in what is being thrown, as the end of a sentence without its full stop: one line of at most `length`
 /// characters. To be called in a handler.
 std::string thrown_reason(std::size_t length);
+
+/// Throws std::range_error where what a layer states as its operations is no count: less than nothing, or not finite.
+void check_counts(const Operations& operations);
 
 /// While one lives, code of a plugin runs. They nest; only the main thread makes them.
 class ForeignCode {

@@ -1,6 +1,5 @@
 #include "layer/registry.hpp"
 
-#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <type_traits>
@@ -26,11 +25,6 @@ namespace {
 /// What is handed out of an arena so far, in bytes, but for what a frame took back.
 std::size_t used_bytes(const Arena& arena) { return arena.kept_block().used + arena.passing_block().used; }
 
-void check_count(const Operations& operations) {
-  for (const double count : {operations.forward, operations.backward, operations.own_forward, operations.own_backward})
-    if (!std::isfinite(count) || count < 0) throw std::range_error("it counts " + number_text(count));
-}
-
 /// A layer of a plugin.
 template <class Scalar>
 class GuardedLayer final : public Layer<Scalar> {
@@ -55,7 +49,7 @@ class GuardedLayer final : public Layer<Scalar> {
     Operations operations;
     call("failed where it counts operations", [&] {
       operations = layer_->operations(shape);
-      if (operations.known) check_count(operations);
+      if (operations.known) check_counts(operations);
     });
     return operations;
   }

@@ -12,6 +12,7 @@
 #include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
+#include "io/temporary_folder.hpp"
 #include "report/curve.hpp"
 #include "report/gnuplot.hpp"
 #include "report/plot_style.hpp"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "config/text.hpp"
-#include "core/error.hpp"
 #include "io/files.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program to declare it
@@ -124,22 +123,6 @@ std::optional<std::string> run_gnuplot(const fs::path& gnuplot, const std::strin
   }
   return WIFSIGNALED(status) ? fmt::format("{} was ended by signal {}", program, WTERMSIG(status))
                              : fmt::format("{} ended with status {}", program, WEXITSTATUS(status));
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : parent) / "ridgeline-report-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw Error(Exit::file,
-                fmt::format("cannot make a temporary folder {}: {}.", name, std::generic_category().message(errno)));
-  }
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 }  // namespace ridgeline::report

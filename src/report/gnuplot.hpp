@@ -22,18 +22,4 @@ std::string gnuplot_string(std::string_view text);
 std::optional<std::string> run_gnuplot(const std::filesystem::path& gnuplot, const std::string& script,
                                        const std::filesystem::path& folder);
 
-/// A new folder among the system's temporary ones, removed at the end with all that is in it. The constructor throws
-/// Error(Exit::file).
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace ridgeline::report

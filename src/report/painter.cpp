@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/stop.hpp"
 #include "io/files.hpp"
+#include "io/temporary_folder.hpp"
 #include "report/gnuplot.hpp"
 
 namespace ridgeline::report {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "caught.hpp"
 #include "loaded/identity_layer.hpp"
 
 namespace ridgeline::conform {
@@ -23,8 +24,7 @@ LayerName hanging() {
   entry.name = "hangs";
   entry.make_float = [](Setup<float>& setup) { return std::make_unique<Hanging<float>>(setup); };
   entry.make_double = [](Setup<double>& setup) { return std::make_unique<Hanging<double>>(setup); };
-  if (Registry::instance().find(entry.kind, entry.name) == nullptr) Registry::instance().add(entry);
-  return {entry.kind, entry.name};
+  return added_once(entry);
 }
 
 TEST(ExaminedApart, ALayerThatHangsFails) {

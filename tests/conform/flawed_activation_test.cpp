@@ -11,6 +11,7 @@ enum class Flaw {
   none,
   wrong_slope,
   wrong_slope_far_out,
+  nan_slope_far_out,
   imprecise_in_single,
   needs_slope_apart,
   forgets_bias,
@@ -52,6 +53,7 @@ class Flawed final : public Activation<Scalar> {
           Scalar number = slope ? t * over * (1 + over) : t * (t * over);
           if (flaw == Flaw::wrong_slope && slope) number *= Scalar(1.00001);
           if (flaw == Flaw::wrong_slope_far_out && slope && t < -6) number = 1;
+          if (flaw == Flaw::nan_slope_far_out && slope && t < -6) number = Scalar(NAN);
           if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
           if (flaw == Flaw::counts_calls) number += Scalar(calls);
           if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
@@ -72,6 +74,7 @@ class Flawed final : public Activation<Scalar> {
 const Expectation<Flaw> expectations[] = {
     {Flaw::wrong_slope, "wrong_slope", "gradients", "difference"},
     {Flaw::wrong_slope_far_out, "wrong_slope_far_out", "gradients", "at -"},
+    {Flaw::nan_slope_far_out, "nan_slope_far_out", "gradients", "slope nan"},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "single"},
     {Flaw::needs_slope_apart, "needs_slope_apart", "sources", "in the place"},
     {Flaw::forgets_bias, "forgets_bias", "sources", "bias"},
@@ -86,17 +89,14 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::overflows, "overflows", "magnitudes", "1e+10"},
 };
 
-LayerName registered(Flaw flaw, const std::string& name, const std::string& origin = LayerEntry::built_in) {
+LayerName registered(Flaw flaw, const std::string& name) {
   LayerEntry entry;
   entry.kind = "flawed_activation";
   entry.name = name;
   entry.summary = "an activation with a flaw";
-  entry.origin = origin;
   entry.make_activation_float = [flaw] { return std::make_unique<Flawed<float>>(flaw); };
   entry.make_activation_double = [flaw] { return std::make_unique<Flawed<double>>(flaw); };
-  Registry& registry = Registry::instance();
-  if (registry.find(entry.kind, entry.name) == nullptr) registry.add(entry);
-  return {entry.kind, entry.name};
+  return added_once(entry);
 }
 
 TEST(FlawlessActivation, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }
@@ -132,8 +132,7 @@ Finding slope_of_steep(const std::string& name) {
   entry.name = name;
   entry.make_activation_float = [] { return std::make_unique<Steep<float, power>>(); };
   entry.make_activation_double = [] { return std::make_unique<Steep<double, power>>(); };
-  if (Registry::instance().find(entry.kind, name) == nullptr) Registry::instance().add(entry);
-  return activation_slope({{entry.kind, name}, {{2, 7}, 5, 5}});
+  return activation_slope({added_once(entry), {{2, 7}, 5, 5}});
 }
 
 TEST(SteepActivation, HasTheSlopeThatItHas) {
@@ -141,13 +140,13 @@ TEST(SteepActivation, HasTheSlopeThatItHas) {
   EXPECT_EQ(slope_of_steep<false>("exponential").text, "");
 }
 
-/// Also where the plugin came by the environment, from a folder that a shell would take for two words.
-TEST(FlawedPlugin, StandsInTheCommandThatReproduces) {
-  const Conformance conformance = examine(registered(Flaw::wrong_slope, "of_plugin", "/a folder/it's.so"));
-  const std::string command = "ridgeline conform flawed_activation/of_plugin --plugin ";
-  const std::string by_environment = report(conformance, {}), given = report(conformance, {"./flawed.so"});
-  EXPECT_NE(by_environment.find(command + "'/a folder/it'\\''s.so'\n"), std::string::npos) << by_environment;
-  EXPECT_NE(given.find(command + "./flawed.so\n"), std::string::npos) << given;
+/// Also where a plugin lies in a folder that a shell would take for two words.
+TEST(Report, HoldsTheCommandThatReproduces) {
+  const Conformance conformance = examine(registered(Flaw::wrong_slope, "told"));
+  const std::string text = report(conformance, {"--plugin", "/a folder/it's.so", "--threads", "2"});
+  EXPECT_NE(text.find("ridgeline conform flawed_activation/told --plugin '/a folder/it'\\''s.so' --threads 2\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ enum class Flaw {
   sees_second_sample,
   sees_batch,
   sees_last_token,
+  gradient_sees_last_token,
+  gradient_reaches_last_token,
   sees_position,
   sees_length,
   writes_beyond,
@@ -99,6 +101,7 @@ class Flawed final : public Layer<Scalar> {
     if (flaw_ == Flaw::gradient_needs_dx && dx.data() == nullptr) map_.add_weight_gradient(rows_of(x), gradient_);
     if (dx.data() != nullptr) map_.input_gradient(gradient_, rows_of(dx));
     if (flaw_ == Flaw::wrong_gradient && dx.data() != nullptr) enlarge(dx.data(), dx.size());
+    if (dx.data() != nullptr) spoil_gradient(x, dy, dx, flaw_);
     if (flaw_ == Flaw::writes_gradient_given)
       enlarge(const_cast<Scalar*>(dy.data()), 1);  // NOLINT(*-const-cast): the flaw
   }
@@ -142,6 +145,19 @@ class Flawed final : public Layer<Scalar> {
   static void enlarge(Scalar* entries, std::size_t count) {
     Kokkos::parallel_for(
         "ridgeline::test/enlarge", RangePolicy(0, count), KOKKOS_LAMBDA(int i) { entries[i] *= Scalar(1.00001); });
+  }
+
+  /// The gradient of the first token depends on the last one, or that of the last one on the first output.
+  static void spoil_gradient(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx, Flaw flaw) {
+    if (flaw != Flaw::gradient_sees_last_token && flaw != Flaw::gradient_reaches_last_token) return;
+    const int last = extent(x, 1) - 1;
+    Kokkos::parallel_for(
+        "ridgeline::test/spoil_gradient", RangePolicy(0, extent(x, 0)), KOKKOS_LAMBDA(int sample) {
+          if (flaw == Flaw::gradient_sees_last_token)
+            dx(sample, 0, 0) += x(sample, last, 0);
+          else
+            dx(sample, last, 0) += dy(sample, 0, 0);
+        });
   }
 
   static void spoil(Tensor<const Scalar> x, Tensor<Scalar> y, Matrix<Scalar> hidden, Spoiling spoiling) {
@@ -227,6 +243,8 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::sees_second_sample, "spreads_nan", "not a number", "changes sample 0"},
     {Flaw::sees_batch, "sees_batch", "batch size", "sample 0 alone"},
     {Flaw::sees_last_token, "sees_last_token", "causal", "earlier output"},
+    {Flaw::gradient_sees_last_token, "gradient_sees_last_token", "causal", "the gradient of an earlier one"},
+    {Flaw::gradient_reaches_last_token, "gradient_reaches_last_token", "causal", "has a gradient there"},
     {Flaw::sees_position, "sees_position", "permutation", "another order"},
     {Flaw::sees_length, "sees_length", "grid", "given twice"},
     {Flaw::writes_beyond, "writes_beyond", "guard zones", "kept"},
@@ -246,7 +264,7 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::throws_stopped, "throws_stopped", "not a number", "a flaw"},
     {Flaw::throws, "throws_always", "magnitudes", "a flaw"},
     {Flaw::throws_stopped, "throws_stopped_always", "magnitudes", "a flaw"},
-    {Flaw::throws_bad_alloc, "throws_bad_alloc", "magnitudes", "bad_alloc"},
+    {Flaw::throws_bad_alloc, "throws_bad_alloc", "magnitudes", "more memory than there is"},
     {Flaw::throws_number, "throws_number", "magnitudes", "no std::exception"},
     {Flaw::reserves_more, "reserves_more", "guard zones", "reserves more memory"},
     {Flaw::miscounts_nothing, "miscounts_nothing", "operations", "own_forward = -1"},
@@ -261,9 +279,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   entry.properties = [](const OptionValues&) { return Properties{true, true, true}; };
   entry.make_float = [flaw](Setup<float>& setup) { return std::make_unique<Flawed<float>>(setup, flaw); };
   entry.make_double = [flaw](Setup<double>& setup) { return std::make_unique<Flawed<double>>(setup, flaw); };
-  Registry& registry = Registry::instance();
-  if (registry.find(entry.kind, entry.name) == nullptr) registry.add(entry);
-  return {entry.kind, entry.name};
+  return added_once(entry);
 }
 
 TEST(FlawlessLayer, Conforms) { support::expect_conforming(registered(Flaw::none, "none")); }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "caught.hpp"
+#include "loaded/identity_layer.hpp"
 #include "support/conforming.hpp"
 
 namespace ridgeline::conform {
@@ -37,6 +39,27 @@ TEST(Kit, TriesTheDeclaredValuesOneAtATime) {
   EXPECT_TRUE(has("order", "direct"));
   EXPECT_FALSE(has("inner_product", "sum"));  // the default
   for (const LayerName& layer : tried) EXPECT_EQ(layer.options.at("heads"), "2");
+}
+
+/// Of width 2 it refuses many channels, of width 3 all.
+template <class Scalar>
+std::unique_ptr<Layer<Scalar>> make_choosy(Setup<Scalar>& setup) {
+  const auto width = setup.options.integer("width");
+  if (width == 3 || (width == 2 && setup.inputs > 8)) throw Error(Exit::mistake, "not so many.");
+  return std::make_unique<loaded::IdentityLayer<Scalar>>(setup);
+}
+
+TEST(Kit, WhatIsRefusedAtSomeSizesOnlyIsTriedAtTheOthers) {
+  LayerEntry entry;
+  entry.kind = "flawed";
+  entry.name = "choosy";
+  entry.options.integer("width", 1, "how wide it is").at_least(1).trials({"2", "3"});
+  entry.make_float = make_choosy<float>;
+  entry.make_double = make_choosy<double>;
+  const Cases cases = cases_of(added_once(entry));
+  const auto of_width_2 = [](const Case& tried) { return tried.layer.options == OptionTexts{{"width", "2"}}; };
+  EXPECT_EQ(std::count_if(cases.cases.begin(), cases.cases.end(), of_width_2), 2);
+  EXPECT_EQ(cases.refused, std::vector<std::string>{"--option width=3: not so many."});
 }
 
 TEST(Kit, FunctionalAttentionDependsOnTheGridUnlessItAverages) {

@@ -52,6 +52,19 @@ TEST(Conform, EndsWithStatusOneAndHowToSeeItAgain) {
     expect_contains(machine.out, part);
 }
 
+/// With all that was given, and with plugins that came by the environment.
+TEST(Conform, TheCommandThatShowsAFailureAgainIsWhole) {
+  const Place place;
+  Surroundings surroundings;
+  surroundings.environment = {{"RIDGELINE_PLUGIN_PATH", plugin("wrong_slope")}};
+  const Ended ended = place.run({"conform", "activation/wrong_slope", "--plugin", plugin("softsign"), "--threads", "1",
+                                 "--kokkos-disable-warnings"},
+                                surroundings);
+  EXPECT_EQ(ended.status, 1);
+  expect_contains(ended.out, "  ridgeline conform activation/wrong_slope --plugin " + plugin("wrong_slope") +
+                                 " --plugin " + plugin("softsign") + " --threads 1 --kokkos-disable-warnings\n");
+}
+
 /// ffn/perishing does to the process what its option says.
 Ended perish(const Place& place, const std::string& how, const Arguments& more = {}) {
   Surroundings surroundings;
@@ -113,6 +126,17 @@ TEST(Conform, ALayerThatEndsItsProcessWhereItIsMadeFails) {
   expect_contains(variation.out,
                   "with 2 samples of 7 tokens, 5 to 3 channels\n  ridgeline conform ffn/perishing --option "
                   "how=variation --option width=2 ");
+}
+
+/// What is found stays found. Where nothing is, the layer is not said to conform.
+TEST(Conform, AProcessThatEndsAfterTheChecksTakesNoFindingAlong) {
+  const Place place;
+  const Ended flawed = perish(place, "end_flawed");
+  EXPECT_EQ(flawed.status, 1);
+  for (const char* part : {"gradients FAILED\n", "magnitudes FAILED\n", " failed, "}) expect_contains(flawed.out, part);
+  const std::string sentence = expect_sentence(perish(place, "end"), 3);
+  for (const char* part : {"ffn/perishing could not be tried", "ended its process", "after the checks"})
+    expect_contains(sentence, part);
 }
 
 TEST(Conform, WhatALayerThrowsIsAFinding) {

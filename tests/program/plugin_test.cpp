@@ -295,7 +295,7 @@ TEST(Plugin, CheckTellsOfLayersThatDoNotCount) {
   const Place place;
   const Arguments check = {"check", "tiny.ini", "--set", "model.ffn=unruly"};
   expect_contains(expect_sentence(with_flaw(place, "negative operations", check), 3),
-                  "failed where it counts operations: it counts -1.");
+                  "failed where it counts operations: it declares forward = -1, which is no count.");
   const Ended unknown = with_flaw(place, "no operations", check);
   expect_success(unknown);
   expect_contains(unknown.out, "GFLOP in products and solves, and those of layers that do not say\n");

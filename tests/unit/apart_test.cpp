@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -73,6 +74,37 @@ TEST(Apart, AChildThatIsSilentIsEnded) {
   EXPECT_EQ(heard.ending.text, "it did not come back within 1 s");
   EXPECT_EQ(heard.messages.size(), 4U);
   EXPECT_EQ(heard.ended, 1);
+}
+
+extern "C" void do_nothing(int) {}
+
+TEST(Apart, ASignalThatHasAHandlerIsNoSilence) {
+  const auto former = std::signal(SIGUSR1, do_nothing);
+  const Heard heard = hear([](const Send& send) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    kill(getppid(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    send({"after it"});
+  });
+  std::signal(SIGUSR1, former);
+  EXPECT_TRUE(heard.ending.returned);
+  EXPECT_FALSE(heard.ending.silent);
+  EXPECT_EQ(heard.messages, std::vector<Message>{{"after it"}});
+}
+
+TEST(ApartDeathTest, ASignalThatEndsTheProcessEndsTheChildFirst) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto asked_to_end = [] {
+    work_apart(
+        30,
+        [](const Send& send) {
+          send({"ready"});
+          std::this_thread::sleep_for(std::chrono::hours(1));
+        },
+        [](const Message&) { std::raise(SIGTERM); },
+        [](int process) { std::fputs(kill(process, 0) != 0 ? "no child" : "a child", stderr); });
+  };
+  EXPECT_EXIT(asked_to_end(), ::testing::KilledBySignal(SIGTERM), "no child");
 }
 
 }  // namespace
