@@ -41,10 +41,13 @@ struct Properties {
   bool causal = false;                   ///< token n's output depends on tokens 0 … n only, to the bit
   bool permutation_equivariant = false;  ///< tokens in another order give the same outputs in that order
   bool grid_independent = false;         ///< every token given twice gives the same outputs
+  bool pointwise = false;                ///< token n's output depends on token n only, to the bit
 };
 
 /// A layer maps x [B, N, inputs] to y [B, N, outputs] and back. Calls come in the order reserve, forward, and, when
 /// training, backward with the same x; the shape of x is that of the last reserve.
+///
+/// A causal layer can also be asked for one token after another: see reserve_sequence.
 template <class Scalar>
 class Layer {
  public:
@@ -62,6 +65,22 @@ class Layer {
 
   virtual Operations operations(const Shape& shape) const = 0;
 
+  /// Channels that each token has besides those of x, for layers that look at a token with more than they pass on.
+  virtual int extra_channels() const { return 0; }
+  /// The extra channels [B, N, extra_channels()] of the next calls of forward, backward and next_token, and where backward
+  /// writes dL/dextra, unless `dextra` is empty. Neither overlaps anything else.
+  virtual void set_extra(Tensor<const Scalar> /*extra*/, Tensor<Scalar> /*dextra*/) {}
+
+  /// Whether the three calls below are there: what they give of token n is what forward gives of it, rounding aside.
+  virtual bool continues() const { return false; }
+  /// Takes the views that sequences of up to `longest.tokens` tokens need, one token at a time. In place of reserve: the
+  /// layer's next calls are begin_sequence and next_token.
+  virtual void reserve_sequence(const Shape& longest, Arena& arena);
+  /// Forgets all tokens.
+  virtual void begin_sequence() {}
+  /// y = f(x), or residual + f(x), of the token after those so far; x [B, 1, inputs], y [B, 1, outputs].
+  virtual void next_token(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y);
+
   /// What a raised signal means, as part of a sentence: "sample 3, head 1: … smallest pivot 2e-9".
   virtual std::string explain(const Signal::Content& content) const;
 };
@@ -77,17 +96,46 @@ class Activation {
                      Matrix<Scalar> slope) const = 0;
 };
 
+/// Numbers that say where a token stands, or how far one is from another: what a model's or a layer's option `position`
+/// names. Which of the two, its registration says (PositionUse).
+template <class Scalar>
+class Position {
+ public:
+  virtual ~Position() = default;
+
+  /// Takes the views that it needs for sequences of `tokens`.
+  virtual void reserve(int tokens, Arena& arena) = 0;
+
+  /// Writes the numbers: of tokens [N, channels]; of distances [heads, 2 N - 1], entry (h, N - 1 + d) for a key that
+  /// stands d tokens after the query.
+  virtual void forward(Matrix<Scalar> values) = 0;
+
+  /// From dL/dvalues: adds to the gradients of its parameters.
+  virtual void backward(Matrix<const Scalar> dvalues) = 0;
+
+  /// The most tokens that it has numbers for; 0: any number.
+  virtual int longest() const { return 0; }
+};
+
+/// Rows and columns of an image whose pixels, row by row, are the tokens; 0 where they are no image's.
+struct Grid {
+  int rows = 0;
+  int columns = 0;
+};
+
 class Registry;
 
-/// What a layer is made from.
+/// What a layer, or a position, is made from.
 template <class Scalar>
 struct Setup {
-  int inputs;   ///< channels of x
-  int outputs;  ///< channels of y
+  int inputs;   ///< channels of x; of a position, 0
+  int outputs;  ///< channels of y; of a position, those of a token, or the heads that ask for a bias
   const OptionValues& options;
   ParameterScope<Scalar> parameters;
   Signal signal;
   const Registry& registry;
+  int tokens = 0;  ///< of a sample of the training set; 0 where nothing is known of it
+  Grid grid = {};
 };
 
 }  // namespace ridgeline

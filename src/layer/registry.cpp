@@ -17,6 +17,24 @@ std::string Layer<Scalar>::explain(const Signal::Content& content) const {
   return "position " + std::to_string(content.where) + " (" + std::to_string(content.number) + ")";
 }
 
+namespace {
+
+[[noreturn]] void refuse_sequences() {
+  throw std::logic_error("this layer was asked for one token after another, which it does not do");
+}
+
+}  // namespace
+
+template <class Scalar>
+void Layer<Scalar>::reserve_sequence(const Shape& /*longest*/, Arena& /*arena*/) {
+  refuse_sequences();
+}
+
+template <class Scalar>
+void Layer<Scalar>::next_token(Tensor<const Scalar> /*x*/, Tensor<const Scalar> /*residual*/, Tensor<Scalar> /*y*/) {
+  refuse_sequences();
+}
+
 template class Layer<float>;
 template class Layer<double>;
 
@@ -53,6 +71,18 @@ class GuardedLayer final : public Layer<Scalar> {
     });
     return operations;
   }
+  int extra_channels() const override { return layer_->extra_channels(); }
+  void set_extra(Tensor<const Scalar> extra, Tensor<Scalar> dextra) override { layer_->set_extra(extra, dextra); }
+  bool continues() const override { return layer_->continues(); }
+  void reserve_sequence(const Shape& longest, Arena& arena) override {
+    call("failed where it reserves memory", [&] { layer_->reserve_sequence(longest, arena); });
+  }
+  void begin_sequence() override {
+    call("failed where it begins a sequence", [&] { layer_->begin_sequence(); });
+  }
+  void next_token(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
+    call("failed at a token of a sequence", [&] { layer_->next_token(x, residual, y); });
+  }
   std::string explain(const Signal::Content& content) const override {
     std::string text;
     call("failed where it explains a signal", [&] { text = layer_->explain(content); });
@@ -77,6 +107,29 @@ class GuardedLayer final : public Layer<Scalar> {
   std::string title_;
   std::unique_ptr<Layer<Scalar>> layer_;
   std::map<std::pair<int, int>, std::size_t> reserved_;  // bytes, by batch and tokens
+};
+
+/// A position of a plugin.
+template <class Scalar>
+class GuardedPosition final : public Position<Scalar> {
+ public:
+  GuardedPosition(std::string title, std::unique_ptr<Position<Scalar>> position)
+      : title_(std::move(title)), position_(std::move(position)) {}
+
+  void reserve(int tokens, Arena& arena) override {
+    guarded(title_, "failed where it reserves memory", Exit::numerical, [&] { position_->reserve(tokens, arena); });
+  }
+  void forward(Matrix<Scalar> values) override {
+    guarded(title_, "failed in its forward pass", Exit::numerical, [&] { position_->forward(values); });
+  }
+  void backward(Matrix<const Scalar> dvalues) override {
+    guarded(title_, "failed in its backward pass", Exit::numerical, [&] { position_->backward(dvalues); });
+  }
+  int longest() const override { return position_->longest(); }
+
+ private:
+  std::string title_;
+  std::unique_ptr<Position<Scalar>> position_;
 };
 
 }  // namespace
@@ -105,6 +158,24 @@ std::unique_ptr<Activation<Scalar>> LayerEntry::make_activation() const {
     return make_activation_double();
 }
 
+template <class Scalar>
+std::unique_ptr<Position<Scalar>> LayerEntry::make_position(Setup<Scalar>& setup) const {
+  const auto make_plain = [&]() -> std::unique_ptr<Position<Scalar>> {
+    if constexpr (std::is_same_v<Scalar, float>)
+      return make_position_float(setup);
+    else
+      return make_position_double(setup);
+  };
+  if (origin == built_in) return make_plain();
+  const std::string title = kind + "/" + name + " of the plugin " + origin;
+  std::unique_ptr<Position<Scalar>> position;
+  guarded(title, "cannot be made", Exit::mistake, [&] { position = make_plain(); });
+  if (!position) throw Error(Exit::mistake, title + " cannot be made: there was no position.");
+  return std::make_unique<GuardedPosition<Scalar>>(title, std::move(position));
+}
+
+template std::unique_ptr<Position<float>> LayerEntry::make_position(Setup<float>&) const;
+template std::unique_ptr<Position<double>> LayerEntry::make_position(Setup<double>&) const;
 template std::unique_ptr<Layer<float>> LayerEntry::make(Setup<float>&) const;
 template std::unique_ptr<Layer<double>> LayerEntry::make(Setup<double>&) const;
 template std::unique_ptr<Activation<float>> LayerEntry::make_activation() const;

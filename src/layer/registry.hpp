@@ -14,9 +14,12 @@
 
 namespace ridgeline {
 
-/// One registered layer or activation.
+/// What the numbers of a position are for: channels of tokens, or a bias of attention's scores.
+enum class PositionUse { channels, bias };
+
+/// One registered layer, activation or position.
 struct LayerEntry {
-  std::string kind;  ///< "attention", "ffn", "encoder", "activation"
+  std::string kind;  ///< "attention", "ffn", "encoder", "activation", "position"
   std::string name;
   std::string summary;  ///< one line
   OptionSet options;
@@ -30,11 +33,16 @@ struct LayerEntry {
   std::function<std::unique_ptr<Layer<double>>(Setup<double>&)> make_double;
   std::function<std::unique_ptr<Activation<float>>()> make_activation_float;
   std::function<std::unique_ptr<Activation<double>>()> make_activation_double;
+  PositionUse position_use = PositionUse::channels;
+  std::function<std::unique_ptr<Position<float>>(Setup<float>&)> make_position_float;
+  std::function<std::unique_ptr<Position<double>>(Setup<double>&)> make_position_double;
 
   template <class Scalar>
   std::unique_ptr<Layer<Scalar>> make(Setup<Scalar>& setup) const;
   template <class Scalar>
   std::unique_ptr<Activation<Scalar>> make_activation() const;
+  template <class Scalar>
+  std::unique_ptr<Position<Scalar>> make_position(Setup<Scalar>& setup) const;
 };
 
 /// What a registration says before anyone asks for the layer: it is made while a program or a plugin is loaded, where
@@ -104,5 +112,23 @@ struct LayerRegistration {
 
 #define RIDGELINE_REGISTER_LAYER(kind, name, Class, summary) \
   static const ::ridgeline::LayerRegistration<Class> Class##_registration(kind, name, summary)
+
+/// Registers the position `Class<Scalar>` for both precisions: it has a constructor from Setup<Scalar>&, a static
+/// `void declare(OptionSet&)`, and a static constexpr PositionUse `use`.
+template <template <class> class Class>
+struct PositionRegistration {
+  PositionRegistration(const char* name, const char* summary) noexcept {
+    Registry::announce(
+        {"position", name, summary, [](LayerEntry& entry) {
+           Class<double>::declare(entry.options);
+           entry.position_use = Class<double>::use;
+           entry.make_position_float = [](Setup<float>& setup) { return std::make_unique<Class<float>>(setup); };
+           entry.make_position_double = [](Setup<double>& setup) { return std::make_unique<Class<double>>(setup); };
+         }});
+  }
+};
+
+#define RIDGELINE_REGISTER_POSITION(name, Class, summary) \
+  static const ::ridgeline::PositionRegistration<Class> Class##_registration(name, summary)
 
 }  // namespace ridgeline
