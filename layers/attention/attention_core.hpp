@@ -2,8 +2,7 @@
 // the options that they share are ProjectedAttention's.
 #pragma once
 
-#include "core/arena.hpp"
-#include "core/tensor.hpp"
+#include "layer/layer.hpp"
 
 namespace ridgeline {
 
@@ -26,9 +25,8 @@ class AttentionCore {
   virtual void begin_sequence() = 0;
   virtual void next_token(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<Scalar> attended) = 0;
 
-  /// Of forward and backward, multiply-adds counted twice.
-  virtual double forward_operations(const Shape& shape) const = 0;
-  virtual double backward_operations(const Shape& shape) const = 0;
+  /// As a Layer's: of forward and backward, and which of them gemm does not count.
+  virtual Operations operations(const Shape& shape) const = 0;
 };
 
 }  // namespace ridgeline
