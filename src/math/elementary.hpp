@@ -11,8 +11,8 @@
 //   exponential           1                          1
 //   logistic              3, 4                       3, 5
 //   hyperbolic_tangent    2, 4                       2, 4
-//   gelu                  6, 4 (no FMA: 8, 4)        4, 5
-//   silu                  4, 6                       4, 5
+//   gelu                  4, 4                       4, 5
+//   silu                  4, 4                       4, 5
 //
 // NaN gives NaN, the infinities their limits, and no finite argument overflows but exponential's.
 
@@ -46,29 +46,37 @@ KOKKOS_INLINE_FUNCTION float float_of(std::int32_t bits) {
   return value;
 }
 
-/// factor * exp(high + low) for -88 <= high <= 88.8 and a low that is small beside 1; the sum itself need not be a
-/// float. 0 where 2^-bias or less, and infinity where the result overflows. The factor is a power of two.
+/// exp in two parts: (1 + excess) * power, where power is a power of two or 0.
+struct ExponentialParts {
+  float excess, power;
+};
+
+/// exp(high + low) * 2^(bias - 127) for -88 <= high <= 88.8 and a low that is small beside 1; the sum itself need not be
+/// a float. The power is 0 where 2^-126 or less. Who multiplies anyway takes the parts: c (1 + excess), made as
+/// c + c * excess, is rounded once where 1 + excess and the product would be rounded twice.
 ///
 /// With n the whole number nearest to high / ln 2 and r the rest, |r| <= ln 2 / 2: exp = 2^n (1 + r + r^2 q(r)). The
 /// polynomial q, of degree 4, is the minimax fit of the relative error of exp (by reweighted least squares on
 /// Chebyshev nodes), its coefficients rounded to float one after another and the others fitted again: off by 2^-28.2.
-KOKKOS_INLINE_FUNCTION float exponential_of_sum(float high, float low, float factor, std::int32_t bias) {
+KOKKOS_INLINE_FUNCTION ExponentialParts exponential_of_sum(float high, float low, std::int32_t bias) {
   constexpr float shift = 12582912;  // 1.5 * 2^23: adding it leaves the nearest whole number in the lowest bits
   constexpr float log2_e = 1.44269504F;
   constexpr float ln2_high = 0.693145751953125F;  // 15 bits, so that n times it is exact
   constexpr float ln2_low = 1.42860682e-06F;
   const float shifted = high * log2_e + shift;
   const float n = shifted - shift;
-  const float r = ((high - n * ln2_high) - n * ln2_low) + low;
+  const float r = (high - n * ln2_high) - (n * ln2_low - low);
   const float q = 0.49999994F + r * (0.166665211F + r * (0.0416682661F + r * (0.00836867746F + r * 0.00138207339F)));
-  const float mantissa = 1 + (r + (r * r) * q);
   const std::int32_t exponent = bits_of(shifted) - bits_of(shift) + bias;  // 0 gives the float 0
   // Without a sign, as what is shifted is anything where high is NaN.
-  return mantissa * factor * float_of(static_cast<std::int32_t>(static_cast<std::uint32_t>(exponent) << 23));
+  return {r + (r * r) * q, float_of(static_cast<std::int32_t>(static_cast<std::uint32_t>(exponent) << 23))};
 }
 
 /// exp(-a) for 0 <= a <= 88, 0 at 88.
-KOKKOS_INLINE_FUNCTION float exponential_below(float a) { return exponential_of_sum(-a, 0, 1, 127); }
+KOKKOS_INLINE_FUNCTION float exponential_below(float a) {
+  const auto [excess, power] = exponential_of_sum(-a, 0, 127);
+  return (1 + excess) * power;
+}
 KOKKOS_INLINE_FUNCTION double exponential_below(double a) { return std::exp(-a); }
 
 /// Where exponential_below becomes 0, and with it the difference of each function here from its limit.
@@ -87,18 +95,22 @@ struct NormalTail {
   Scalar tail, density;
 };
 
-/// For a up to 13.26, where it gives 0. tail = exp(-a^2/2) R(a); R, half of erfcx(a / sqrt 2), falls smoothly from 1/2
-/// as 1/a: a quotient of polynomials, fitted as in exponential_of_sum to the relative error for a < 13.3: off by
-/// 2^-26.1. All terms are positive, so that none takes digits from another.
+/// For a up to 13.26, where it gives 0. tail = density(a) M(a); M, Mills' ratio, falls smoothly from sqrt(pi / 2) as 1/a.
+/// With polynomials P and Q of degree 4, M = Q / (P + a Q): for large a the rounding of Q cancels, for small a that of
+/// either is small, and all terms are positive, so that none takes digits from another. Fitted as in exponential_of_sum
+/// to the relative error for a < 13.3: off by 2^-26. Scaling P and Q alike changes only what
+/// is rounded to float: the scale, and the last bits of the coefficients, are those of some thousand tried whose gelu is
+/// off by least.
 KOKKOS_INLINE_FUNCTION NormalTail<float> normal_tail(float a) {
   // a^2/2 rounded to float would put the exponential off by up to 40 units in the last place. The upper 12 bits of a
   // have an exact square.
   const float upper = float_of(bits_of(a) & ~0xfff);
-  const float exponential = exponential_of_sum(-0.5F * (upper * upper), -0.5F * ((a - upper) * (a + upper)), 1, 127);
-  const float p = 0.5F + a * (0.43500036F + a * (0.180799633F + a * (0.0398135707F + a * 0.00399479782F)));
-  const float q =
-      1 + a * (1.66788554F + a * (1.19237578F + a * (0.463041455F + a * (0.099805437F + a * 0.0100133242F))));
-  return {exponential * (p / q), exponential * 0.398942280F};
+  const auto [excess, power] = exponential_of_sum(-0.5F * (upper * upper), -0.5F * ((a - upper) * (a + upper)), 127);
+  constexpr float at_zero = 0.398942280F;  // 1 / sqrt(2 pi)
+  const float density = power * (at_zero + at_zero * excess);
+  const float q = 0.912935197F + a * (0.829884827F + a * (0.356640816F + a * (0.0816681683F + a * 0.00863322616F)));
+  const float p = 0.72841692F + a * (0.330410153F + a * (0.082504943F + a * (0.00858841371F + a * 1.03373054e-06F)));
+  return {(density * q) / (p + a * q), density};
 }
 
 /// Both corrected, to first order, for what rounding takes from their arguments: at a = 20 that is 100 times the
@@ -119,9 +131,10 @@ KOKKOS_INLINE_FUNCTION NormalTail<double> normal_tail(double a) {
 
 /// exp(x).
 KOKKOS_INLINE_FUNCTION float exponential(float x) {
-  x = x < -87.5F ? -87.5F : x;  // gives 0; written so that NaN stays
-  x = x > 88.8F ? 88.8F : x;    // gives infinity
-  return detail::exponential_of_sum(x, 0, 2, 126);
+  x = x < -87.5F ? -87.5F : x;                                         // gives 0; written so that NaN stays
+  x = x > 88.8F ? 88.8F : x;                                           // gives infinity
+  const auto [excess, power] = detail::exponential_of_sum(x, 0, 126);  // half of it: the power itself must not overflow
+  return (1 + excess) * 2 * power;
 }
 KOKKOS_INLINE_FUNCTION double exponential(double x) { return std::exp(x); }
 
@@ -177,7 +190,9 @@ KOKKOS_INLINE_FUNCTION ValueAndSlope<Scalar> silu(Scalar x) {
   const Scalar e = detail::exponential_below(a);
   const Scalar inverse = 1 / (1 + e);
   const Scalar below = e * inverse;  // logistic(-a)
-  return {x < 0 ? -(a * below) : x * inverse, x < 0 ? below * (1 - a * inverse) : inverse + a * (below * inverse)};
+  // For x < 0 the slope is below (1 - a inverse). Written as follows, what rounding does to inverse, with which below is
+  // made already, does not come in again.
+  return {x < 0 ? -(a * below) : x * inverse, x < 0 ? below * ((1 - a) + a * below) : inverse + a * (below * inverse)};
 }
 
 }  // namespace ridgeline
