@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/kokkos.hpp"
+#include "core/tools.hpp"
 
 namespace ridgeline {
 
@@ -22,6 +23,7 @@ struct Node {
   double seconds = 0;
   double opened = 0;
   std::int64_t calls = 0;
+  bool is_whole = false;  // what is inside is not timed
   std::vector<std::unique_ptr<Node>> children;
 };
 
@@ -70,15 +72,26 @@ void forget_below(Node& node) {
 
 double program_began() { return loaded_at; }
 
-Region::Region(const std::string& name) {
-  current = enter(name);
+bool& detail::regions_wait() {
+  static bool wait = !host_reads_memory;
+  return wait;
+}
+
+Region::Region(const std::string& name, Parts parts) : timed_(!current->is_whole) {
   Kokkos::Profiling::pushRegion(name);
+  if (!timed_) return;
+  current = enter(name);
+  current->is_whole = parts == Parts::timed_for_tools && detail::regions_wait() && !tools_listen();
   current->opened = wall_time();
 }
 
 Region::~Region() {
-  // On a device, kernels run behind the host's back: the wait makes a region's time its own.
-  if constexpr (!host_reads_memory) Execution().fence();
+  if (!timed_) {
+    Kokkos::Profiling::popRegion();
+    return;
+  }
+  if (detail::regions_wait()) Execution().fence();
+  current->is_whole = false;
   current->seconds += wall_time() - current->opened;
   ++current->calls;
   Kokkos::Profiling::popRegion();

@@ -90,6 +90,8 @@ ToolsListener::~ToolsListener() {
   if (listeners.empty()) Kokkos::Tools::Experimental::set_callbacks(tool);
 }
 
+bool tools_listen() { return !listeners.empty() || Kokkos::Tools::profileLibraryLoaded(); }
+
 void ToolsListener::begin_kernel(const char*) {}
 void ToolsListener::end_kernel() {}
 void ToolsListener::push_region(const char*) {}

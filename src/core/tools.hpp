@@ -31,4 +31,7 @@ class ToolsListener {
   ToolsListener();
 };
 
+/// Whether anybody hears what Kokkos does: a tool that is loaded, or a listener.
+bool tools_listen();
+
 }  // namespace ridgeline

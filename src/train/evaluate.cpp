@@ -73,7 +73,7 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
 
 template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) {
-  const Region region("evaluation");
+  const Region region("evaluation", Parts::timed_for_tools);
   model.clear_signals();
   const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets();
   for (int first = 0; first < set.samples(); first += batch) {

@@ -58,7 +58,7 @@ void Trainer<Scalar>::load_batch() {
 template <class Scalar>
 double Trainer<Scalar>::step() {
   begin_epoch(steps_taken_ / per_epoch_);  // copies: not part of the step
-  const Region region("step");
+  const Region region("step", Parts::timed_for_tools);
   load_batch();
   const Tensor<const Scalar> inputs = batch_.inputs();
   const Shape shape = shape_of(inputs);
