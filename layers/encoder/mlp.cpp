@@ -18,7 +18,7 @@ class EncoderMlp final : public Layer<Scalar> {
   }
 
   /// Each token by itself.
-  static Properties properties(const OptionValues&) { return {true, true, true}; }
+  static Properties properties(const OptionValues&) { return {true, true, true, true}; }
 
   explicit EncoderMlp(Setup<Scalar>& setup)
       : activation_(

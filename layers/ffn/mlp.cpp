@@ -17,7 +17,7 @@ class FeedForwardMlp final : public Layer<Scalar> {
   }
 
   /// Each token by itself.
-  static Properties properties(const OptionValues&) { return {true, true, true}; }
+  static Properties properties(const OptionValues&) { return {true, true, true, true}; }
 
   explicit FeedForwardMlp(Setup<Scalar>& setup)
       : hidden_channels_(static_cast<int>(setup.options.integer("hidden"))),

@@ -73,7 +73,7 @@ class FourierEncoder final : public Layer<Scalar> {
   }
 
   /// Each token by itself.
-  static Properties properties(const OptionValues&) { return {true, true, true}; }
+  static Properties properties(const OptionValues&) { return {true, true, true, true}; }
 
   explicit FourierEncoder(Setup<Scalar>& setup)
       : inputs_(setup.inputs),

@@ -41,7 +41,7 @@ class SwiGlu final : public Layer<Scalar> {
   }
 
   /// Each token by itself.
-  static Properties properties(const OptionValues&) { return {true, true, true}; }
+  static Properties properties(const OptionValues&) { return {true, true, true, true}; }
 
   explicit SwiGlu(Setup<Scalar>& setup)
       : hidden_channels_(static_cast<int>(setup.options.integer("hidden"))),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "layer/foreign.hpp"
+#include "layer/score_bias.hpp"
 
 namespace ridgeline::conform {
 namespace {
@@ -18,7 +19,10 @@ std::vector<std::string> values_to_try(const Option& option) {
   const auto add = [&](const std::vector<std::string>& more) { values.insert(values.end(), more.begin(), more.end()); };
   if (!option.is_list()) add(option.choices());
   if (option.type() == Option::Type::flag) add({"yes", "no"});
-  if (option.type() == Option::Type::layer) add(Registry::instance().names(option.kind()));
+  if (option.type() == Option::Type::layer && option.kind() == "position")  // a layer's: the model's is no option of it
+    add(positions_for(PositionUse::bias, Registry::instance()));
+  else if (option.type() == Option::Type::layer)
+    add(Registry::instance().names(option.kind()));
   const auto is_default = [&](const std::string& value) { return value == option.standard(); };
   values.erase(std::remove_if(values.begin(), values.end(), is_default), values.end());
   return values;
@@ -50,6 +54,7 @@ std::string add_case(std::vector<Case>& cases, const Case& wanted, const Making&
     cases.push_back(wanted);
     return "";
   }
+  if (is_position(wanted.layer)) return reason;
   for (const auto& [inputs, outputs] : divisible_channels) {
     const Case divisible{wanted.layer, {wanted.sizes.shape, inputs, outputs}, wanted.standard};
     if (!refusal(divisible, making).empty()) continue;
@@ -69,9 +74,11 @@ bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vect
     cases.push_back(*deadly);
     return false;
   }
-  for (const Sizes& each : sizes)
-    if (const std::string refused = add_case(cases, {layer, each, standard}, making); !refused.empty())
+  for (const Sizes& each : sizes) {
+    making.before({layer, each, standard});  // to fit a position is to make one
+    if (const std::string refused = add_case(cases, {layer, fitting(layer, each), standard}, making); !refused.empty())
       reason = refused;
+  }
   return true;
 }
 
@@ -107,6 +114,9 @@ Cases cases_of(const LayerName& layer, const Making& making) {
 std::string text(const Case& tried) {
   const auto& [shape, inputs, outputs] = tried.sizes;
   if (is_activation(tried.layer)) return fmt::format("a matrix of {} by {}", shape.rows(), inputs);
+  if (is_position(tried.layer))
+    return fmt::format("{} token{}, {} channel{}", shape.tokens, shape.tokens > 1 ? "s" : "", outputs,
+                       outputs > 1 ? "s" : "");
   return fmt::format("{} sample{} of {} token{}, {} to {} channels", shape.batch, shape.batch > 1 ? "s" : "",
                      shape.tokens, shape.tokens > 1 ? "s" : "", inputs, outputs);
 }
@@ -128,6 +138,10 @@ std::string shell_word(const std::string& text) {
 
 bool is_activation(const LayerName& layer) {
   return Registry::instance().get(layer.kind, layer.name).make_activation_double != nullptr;
+}
+
+bool is_position(const LayerName& layer) {
+  return Registry::instance().get(layer.kind, layer.name).make_position_double != nullptr;
 }
 
 }  // namespace ridgeline::conform

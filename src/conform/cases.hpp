@@ -37,7 +37,11 @@ struct Making {
 /// be made at any size, or does not fit into memory.
 Cases cases_of(const LayerName& layer, const Making& making = {});
 
-/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "a matrix of 57 by 9".
+/// The sizes nearest to these at which it can be tried: a position may have numbers for some lengths only, and channels
+/// of its own. A layer has no such bounds.
+Sizes fitting(const LayerName& layer, const Sizes& sizes);
+
+/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "a matrix of 57 by 9", for a position "19 tokens, 5 channels".
 std::string text(const Case& tried);
 
 /// "--option heads=3", …
@@ -47,5 +51,6 @@ std::string options_text(const LayerName& layer);
 std::string shell_word(const std::string& text);
 
 bool is_activation(const LayerName& layer);
+bool is_position(const LayerName& layer);
 
 }  // namespace ridgeline::conform

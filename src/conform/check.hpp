@@ -12,7 +12,8 @@
 namespace ridgeline::conform {
 
 /// One call to try: a layer, its options, and sizes. An activation has none of a token's: it takes a matrix of
-/// shape.rows() by inputs.
+/// shape.rows() by inputs. A position is asked for the numbers of shape.tokens tokens, for as many channels, or heads, as
+/// outputs; what it gives is spread as PositionLayer does it.
 struct Case {
   LayerName layer;
   Sizes sizes;
@@ -32,12 +33,21 @@ Finding not_applicable(std::string why);
 
 using Examination = Finding (*)(const Case&);
 
+/// What a check is for subjects of one sort: an examination, or why there is none.
+struct Part {
+  Part(Examination of) : examination(of) {}                 // NOLINT(google-explicit-constructor): entries of a table
+  Part(const char* reason) : why_not_applicable(reason) {}  // NOLINT(google-explicit-constructor)
+
+  Examination examination = nullptr;
+  const char* why_not_applicable = "";
+};
+
 struct Check {
   const char* name;
-  const char* purpose;            ///< what holds where it passes
-  Examination layer;              ///< of a layer of tokens
-  Examination activation;         ///< of an activation; null where
-  const char* why_no_activation;  ///< it does not apply
+  const char* purpose;  ///< what holds where it passes
+  Part layer;           ///< of a layer of tokens
+  Part activation;
+  Part position;
 };
 
 /// Every check, in the order of the report.
@@ -84,6 +94,7 @@ Finding batch_size(const Case& tried);
 Finding causal(const Case& tried);
 Finding permutation(const Case& tried);
 Finding grid(const Case& tried);
+Finding pointwise(const Case& tried);
 Finding guard_zones(const Case& tried);
 Finding memory(const Case& tried);
 Finding allocations(const Case& tried);
@@ -92,6 +103,10 @@ Finding not_a_number(const Case& tried);
 Finding magnitudes(const Case& tried);
 Finding operations(const Case& tried);
 Finding checkpoint(const Case& tried);
+
+// ---- the check that positions have of their own ----
+
+Finding position_lengths(const Case& tried);
 
 // ---- the checks of activations ----
 

@@ -30,9 +30,11 @@ Finding examine_case(Examination examination, const Case& tried) {
 Outcome examine_check(const Check& check, const Journal& journal, Follower& follower) {
   const std::vector<Case>& cases = journal.cases->cases;
   Outcome outcome{&check, {}, std::nullopt};
-  const Examination examination = is_activation(journal.layer) ? check.activation : check.layer;
-  if (examination == nullptr) {
-    outcome.finding = not_applicable(check.why_no_activation);
+  const Part& part = is_activation(journal.layer) ? check.activation
+                     : is_position(journal.layer) ? check.position
+                                                  : check.layer;
+  if (part.examination == nullptr) {
+    outcome.finding = not_applicable(part.why_not_applicable);
     return outcome;
   }
   const double start = wall_time();
@@ -42,7 +44,7 @@ Outcome examine_check(const Check& check, const Journal& journal, Follower& foll
       break;
     }
     follower.trying(check, i);
-    const Finding finding = examine_case(examination, cases[i]);
+    const Finding finding = examine_case(part.examination, cases[i]);
     if (finding.result == Result::not_applicable) {
       if (outcome.cases == 0) outcome.finding = finding;
       continue;
@@ -107,7 +109,7 @@ void check_subject(const LayerName& layer) {
   } catch (const Error& error) {
     throw Error(error.status(), std::string("--option: ") + error.what());
   }
-  if (!is_activation(layer) && !Registry::instance().get(layer.kind, layer.name).make_double)
+  if (!is_activation(layer) && !is_position(layer) && !Registry::instance().get(layer.kind, layer.name).make_double)
     throw Error(Exit::mistake, "there are no checks for the kind " + layer.kind + " of " + title(layer) + ".");
 }
 

@@ -152,6 +152,29 @@ Finding grid(const Case& tried) {
   return passed();
 }
 
+Finding pointwise(const Case& tried) {
+  if (!properties_of(tried.layer).pointwise) return not_applicable(undeclared);
+  const int tokens = tried.sizes.shape.tokens;
+  if (tokens == 1) return not_applicable(one_token);
+  const auto layer = prepared_layer<double>(tried.layer, tried.sizes);
+  const Tokens x = some_x(tried.sizes), dy = some_dy(tried.sizes);
+  const Gradients before = differentiate(*layer, x, dy);
+  for (const int kept : {0, tokens / 2, tokens - 1}) {
+    Tokens other_x = x, other_dy = dy;
+    for (int sample = 0; sample < x.shape.batch; ++sample)
+      for (int n = 0; n < tokens; ++n) {
+        if (n == kept) continue;
+        set_token(other_x, sample, n, 3.0 + n);
+        set_token(other_dy, sample, n, 2.0 - n);
+      }
+    const Gradients after = differentiate(*layer, other_x, other_dy);
+    const auto token = [&](const Tokens& of) { return rearranged(of, 1, [&](int) { return kept; }).values; };
+    if (token(before.y) != token(after.y)) return failed(fmt::format("other tokens change the output of {}", kept));
+    if (token(before.dx) != token(after.dx)) return failed(fmt::format("other tokens change the gradient of {}", kept));
+  }
+  return passed();
+}
+
 Finding not_a_number(const Case& tried) {
   const int poisoned = tried.sizes.shape.batch > 1 ? 1 : 0;
   const auto layer = prepared_layer<double>(tried.layer, tried.sizes);

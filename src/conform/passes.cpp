@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "conform/check.hpp"
+#include "conform/cases.hpp"
 #include "conform/gradient_check.hpp"
 #include "conform/guarded.hpp"
 
@@ -119,9 +119,10 @@ Finding residual(const Case& tried) {
 }
 
 Finding repetition(const Case& tried) {
-  const Sizes &sizes = tried.sizes,
-              larger{{sizes.shape.batch + 1, sizes.shape.tokens + 22}, sizes.inputs, sizes.outputs},
-              smaller{{1, 2}, sizes.inputs, sizes.outputs};
+  const Sizes& sizes = tried.sizes;
+  const Sizes larger =
+                  fitting(tried.layer, {{sizes.shape.batch + 1, sizes.shape.tokens + 22}, sizes.inputs, sizes.outputs}),
+              smaller = fitting(tried.layer, {{1, 2}, sizes.inputs, sizes.outputs});
   const Tokens x = some_x(sizes), dy = some_dy(sizes);
   const auto alone = prepared_layer<double>(tried.layer, sizes);
   const Gradients expected = differentiate(*alone, x, dy);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conform/gradient_check.hpp"
+#include "conform/position_layer.hpp"
 #include "io/free_memory.hpp"
 
 namespace ridgeline::conform {
@@ -77,10 +78,12 @@ template <class Scalar>
 std::unique_ptr<Layer<Scalar>> Standalone<Scalar>::make(const LayerName& layer, int inputs, int outputs,
                                                         const std::string& scope, int slot) {
   const Registry& registry = Registry::instance();
+  const LayerEntry& entry = registry.get(layer.kind, layer.name);
   const OptionValues options = option_values(layer);
   Setup<Scalar> setup{
       inputs, outputs, options, ParameterScope<Scalar>(parameters_, scope), Signal(signals_.data() + slot), registry};
-  return registry.get(layer.kind, layer.name).template make<Scalar>(setup);
+  if (entry.make_position_double) return make_position_layer<Scalar>(entry, setup);
+  return entry.make<Scalar>(setup);
 }
 
 template <class Scalar>

@@ -1,6 +1,7 @@
 // What a layer is: everything that its author writes, and nothing that the driver can do for it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -97,23 +98,27 @@ class Activation {
 };
 
 /// Numbers that say where a token stands, or how far one is from another: what a model's or a layer's option `position`
-/// names. Which of the two, its registration says (PositionUse).
+/// names. Which of the two, its registration says (PositionUse). The numbers of a token, or of a distance, are the same
+/// however many tokens there are. Calls come in the order reserve, forward, and, when training, backward.
 template <class Scalar>
 class Position {
  public:
   virtual ~Position() = default;
 
-  /// Takes the views that it needs for sequences of `tokens`.
+  /// Takes the views that it needs for sequences of `tokens`, shortest() to longest() of them.
   virtual void reserve(int tokens, Arena& arena) = 0;
 
   /// Writes the numbers: of tokens [N, channels]; of distances [heads, 2 N - 1], entry (h, N - 1 + d) for a key that
   /// stands d tokens after the query.
   virtual void forward(Matrix<Scalar> values) = 0;
 
-  /// From dL/dvalues: adds to the gradients of its parameters.
-  virtual void backward(Matrix<const Scalar> dvalues) = 0;
+  /// From dL/dvalues: adds to the gradients of its parameters, where it has any.
+  virtual void backward(Matrix<const Scalar> /*dvalues*/) {}
 
-  /// The most tokens that it has numbers for; 0: any number.
+  /// Channels that it gives a token; 0: as many as it was asked for (Setup::outputs).
+  virtual int channels() const { return 0; }
+  /// The fewest and the most tokens that it has numbers for; 0: any number.
+  virtual int shortest() const { return 1; }
   virtual int longest() const { return 0; }
 };
 
@@ -124,6 +129,9 @@ struct Grid {
 };
 
 class Registry;
+
+/// The values of sections that the options of layers lead to ("position.tisa"), by the section's name.
+using Sections = std::map<std::string, OptionValues>;
 
 /// What a layer, or a position, is made from.
 template <class Scalar>
@@ -136,6 +144,7 @@ struct Setup {
   const Registry& registry;
   int tokens = 0;  ///< of a sample of the training set; 0 where nothing is known of it
   Grid grid = {};
+  const Sections* sections = nullptr;  ///< of what the options name; defaults where they are not there
 };
 
 }  // namespace ridgeline

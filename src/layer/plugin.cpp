@@ -182,6 +182,18 @@ void check_options(const OptionSet& options) {
       throw std::logic_error("the default of option " + key + " is none that a deck can hold: " + excerpt(value));
 }
 
+/// Why an entry is none of its kind, as the end of a sentence about the plugin; empty where it is.
+std::string complaint_of(const LayerEntry& entry) {
+  const bool is_activation = entry.kind == "activation", is_position = entry.kind == "position";
+  if (is_activation == (entry.make_activation_double != nullptr) &&
+      is_position == (entry.make_position_double != nullptr))
+    return "";
+  const char* const call = is_activation ? "RIDGELINE_REGISTER_ACTIVATION"
+                           : is_position ? "RIDGELINE_REGISTER_POSITION"
+                                         : "RIDGELINE_REGISTER_LAYER";
+  return "registers " + entry.kind + "/" + entry.name + " by the call for another kind; it takes " + call + ".";
+}
+
 /// What a registration of a plugin announces, checked. Throws what the plugin throws.
 LayerEntry checked_entry(const Plugin& plugin, const Registration& registration) {
   LayerEntry entry = entry_of(registration);
@@ -210,6 +222,8 @@ std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registr
     } catch (...) {
       throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ": " + thrown_reason(200) + ".");
     }
+    if (const std::string complaint = complaint_of(entries.back()); !complaint.empty())
+      throw mistake(plugin.file, complaint);
     const LayerEntry* taken = Registry::instance().find(registration.kind, registration.name);
     const auto same = [&](const LayerEntry& other) {
       return other.kind == registration.kind && other.name == registration.name;

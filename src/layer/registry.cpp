@@ -125,9 +125,47 @@ class GuardedPosition final : public Position<Scalar> {
   void backward(Matrix<const Scalar> dvalues) override {
     guarded(title_, "failed in its backward pass", Exit::numerical, [&] { position_->backward(dvalues); });
   }
+  int channels() const override { return ask(&Position<Scalar>::channels); }
+  int shortest() const override { return ask(&Position<Scalar>::shortest); }
+  int longest() const override { return ask(&Position<Scalar>::longest); }
+
+ private:
+  int ask(int (Position<Scalar>::*question)() const) const {
+    int answer = 0;
+    guarded(title_, "failed where it says what it has", Exit::numerical, [&] { answer = ((*position_).*question)(); });
+    return answer;
+  }
+
+  std::string title_;
+  std::unique_ptr<Position<Scalar>> position_;
+};
+
+/// A position that is asked for no more tokens than it has numbers for.
+template <class Scalar>
+class BoundedPosition final : public Position<Scalar> {
+ public:
+  BoundedPosition(std::string title, std::unique_ptr<Position<Scalar>> position)
+      : title_(std::move(title)), position_(std::move(position)) {}
+
+  void reserve(int tokens, Arena& arena) override {
+    const int least = shortest(), most = longest();
+    if (tokens < least || (most > 0 && tokens > most)) throw Error(Exit::mistake, refusal(tokens, least, most));
+    position_->reserve(tokens, arena);
+  }
+  void forward(Matrix<Scalar> values) override { position_->forward(values); }
+  void backward(Matrix<const Scalar> dvalues) override { position_->backward(dvalues); }
+  int channels() const override { return position_->channels(); }
+  int shortest() const override { return position_->shortest(); }
   int longest() const override { return position_->longest(); }
 
  private:
+  std::string refusal(int tokens, int least, int most) const {
+    const std::string number = tokens < least ? std::to_string(least) + (most == least ? "" : " and more")
+                                              : (most == least ? "" : "at most ") + std::to_string(most);
+    return title_ + " has numbers for " + number + " tokens, and a sample of " + std::to_string(tokens) + " is too " +
+           (tokens < least ? "short" : "long") + ".";
+  }
+
   std::string title_;
   std::unique_ptr<Position<Scalar>> position_;
 };
@@ -166,12 +204,17 @@ std::unique_ptr<Position<Scalar>> LayerEntry::make_position(Setup<Scalar>& setup
     else
       return make_position_double(setup);
   };
-  if (origin == built_in) return make_plain();
-  const std::string title = kind + "/" + name + " of the plugin " + origin;
+  const bool own = origin == built_in;
+  const std::string title = kind + "/" + name + (own ? "" : " of the plugin " + origin);
   std::unique_ptr<Position<Scalar>> position;
-  guarded(title, "cannot be made", Exit::mistake, [&] { position = make_plain(); });
-  if (!position) throw Error(Exit::mistake, title + " cannot be made: there was no position.");
-  return std::make_unique<GuardedPosition<Scalar>>(title, std::move(position));
+  if (own) {
+    position = make_plain();
+  } else {
+    guarded(title, "cannot be made", Exit::mistake, [&] { position = make_plain(); });
+    if (!position) throw Error(Exit::mistake, title + " cannot be made: there was no position.");
+    position = std::make_unique<GuardedPosition<Scalar>>(title, std::move(position));
+  }
+  return std::make_unique<BoundedPosition<Scalar>>(title, std::move(position));
 }
 
 template std::unique_ptr<Position<float>> LayerEntry::make_position(Setup<float>&) const;

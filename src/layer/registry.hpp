@@ -41,6 +41,7 @@ struct LayerEntry {
   std::unique_ptr<Layer<Scalar>> make(Setup<Scalar>& setup) const;
   template <class Scalar>
   std::unique_ptr<Activation<Scalar>> make_activation() const;
+  /// Its reserve throws Error(Exit::mistake) for more, or fewer, tokens than the position has numbers for.
   template <class Scalar>
   std::unique_ptr<Position<Scalar>> make_position(Setup<Scalar>& setup) const;
 };

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "comparison.hpp"
 #include "layer/registry.hpp"
+#include "position_checks.hpp"
 #include "train/adam.hpp"
 #include "train/loss.hpp"
 
@@ -15,14 +15,15 @@ namespace {
 
 using support::Tokens;
 
-template <class Scalar>
-constexpr bool is_double = std::is_same_v<Scalar, double>;
+}  // namespace
 
 double largest_of(const Arrays& arrays) {
   double largest = 0;
   for (const auto& [name, array] : arrays) largest = std::max(largest, largest_magnitude(array.values));
   return largest;
 }
+
+namespace {
 
 // ---- parameters ----
 
@@ -42,11 +43,18 @@ void match_parameters(const Parameters<Scalar>& parameters, const Arrays& arrays
     if (!parameters.find(name)) throw Failed(group + "/" + name + " is no parameter of the layer");
 }
 
+}  // namespace
+
 template <class Scalar>
 void set_parameters(Parameters<Scalar>& parameters, const Arrays& arrays) {
   match_parameters(parameters, arrays, "param");
   for (const auto& entry : parameters.entries()) parameters.set(entry, arrays.at(entry.name).values);
 }
+
+template void set_parameters(Parameters<float>&, const Arrays&);
+template void set_parameters(Parameters<double>&, const Arrays&);
+
+namespace {
 
 // ---- a layer or a block: outputs and gradients ----
 
@@ -58,7 +66,7 @@ void match_shape(const Tokens& tokens, const Shape& shape, int channels, const s
 
 template <class Scalar>
 Worst compare_gradients(support::Subject<Scalar>& subject, const Case& reference) {
-  const double allowed = is_double<Scalar> ? 1e-10 : 2e-4;
+  const double allowed = allowed_error<Scalar>;
   const Tokens x = tokens_of(reference.input, "input", "x"), y = tokens_of(reference.output, "output", "y"),
                dy = tokens_of(reference.cotangent, "cotangent", "y"),
                dx = tokens_of(reference.input_gradient, "grad/input", "x");
@@ -80,7 +88,8 @@ Worst compare_gradients(support::Subject<Scalar>& subject, const Case& reference
   return worst;
 }
 
-/// The number, and which data set it is from where it is too large.
+}  // namespace
+
 std::string text_of(const Worst& worst) {
   if (worst.passed()) return fmt::format("{:.1e}", worst.error());
   return fmt::format("{:.1e} in {}, {:g} allowed", worst.error(), worst.what(), worst.allowed());
@@ -91,6 +100,8 @@ Verdict verdict_of(const Worst& in_double, const Worst& in_single) {
   return {passed ? Verdict::Status::passed : Verdict::Status::failed,
           fmt::format("double {}   single {}", text_of(in_double), text_of(in_single))};
 }
+
+namespace {
 
 Verdict check_layer(const Case& reference, const std::string& kind) {
   const support::LayerName layer = layer_of(reference, kind, text_attribute(reference, "layer"));
@@ -260,6 +271,8 @@ Verdict check(const Case& reference) {
   const std::string kind = text_attribute(reference, "kind");
   if (kind == "block") return check_block(reference);
   if (kind == "model") return check_model(reference);
+  if (kind == "position") return check_positions(reference);
+  if (kind == "bias") return check_bias(reference);
   return check_layer(reference, kind);
 }
 
