@@ -10,6 +10,7 @@
 
 #include "config/text.hpp"
 #include "core/region.hpp"
+#include "layer/score_bias.hpp"
 
 namespace ridgeline {
 
@@ -36,8 +37,7 @@ void declare_attention_options(OptionSet& options, const AttentionOptions& which
   if (which.causal) options.flag("mask_center", false, "whether a token does not look at itself");
   options.choice("output_projection", which.output_projection, {"yes", "no", "auto"},
                  "a linear map after the heads; auto: where there are several");
-  if (which.scores)
-    options.layer("position", "position", "none", "bias of the scores by the distance of two tokens").one_of({"none"});
+  if (which.scores) declare_score_bias(options);
 }
 
 namespace {

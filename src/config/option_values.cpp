@@ -193,10 +193,13 @@ std::string complaint(const Option& option, const Reals& list) {
   return result;
 }
 
-std::string complaint(const Option& option, const Texts& list) {
+std::string complaint(const Option& option, const Texts& list, const LayerNames& layers) {
+  if (!option.kind().empty() && list.value.size() == 1) return layer_complaint(option, list.value[0], layers);
   std::string result = count_complaint(option, list.value.size());
   for (std::size_t i = 0; i < list.value.size() && result.empty(); ++i) {
-    result = entry_complaint(list.value[i], choice_complaint(option, list.value[i]));
+    const std::string& word = list.value[i];
+    const bool is_layer = !option.kind().empty();
+    result = entry_complaint(word, is_layer ? layer_complaint(option, word, layers) : choice_complaint(option, word));
   }
   return result;
 }
@@ -223,7 +226,7 @@ std::string complaint(const Option& option, const po::variable_value& value, con
     case Option::Type::reals:
       return complaint(option, value.as<Reals>());
     case Option::Type::texts:
-      return complaint(option, value.as<Texts>());
+      return complaint(option, value.as<Texts>(), layers);
   }
   throw std::logic_error("an option of an unknown type: " + option.name());
 }
@@ -346,8 +349,8 @@ void OptionValues::Storage::store_defaults(const po::options_description& descri
 /// Defaults that name layers which are not there: a plugin's may be another plugin's.
 void OptionValues::Storage::check_layers(const LayerNames& layers) const {
   for (const Option& option : options.options()) {
-    if (option.type() != Option::Type::layer || !option.standard() || given.count(option.name()) > 0) continue;
-    const std::string why = layer_complaint(option, *option.standard(), layers);
+    if (option.kind().empty() || !option.standard() || given.count(option.name()) > 0) continue;
+    const std::string why = complaint(option, values[option.name()], layers);
     if (!why.empty()) throw refused({option.name(), *option.standard(), origin}, section, "(the default) " + why);
   }
 }

@@ -121,6 +121,7 @@ std::string Option::type_text() const {
     case Type::reals:
       return counted(*this, "number", "numbers");
     case Type::texts:
+      if (!kind_.empty()) return counted(*this, kind_ + " layer", kind_ + " layers");
       return paths_ ? "paths" : counted(*this, "word", "words");
   }
   throw std::logic_error("an option of an unknown type: " + name_);
@@ -140,6 +141,7 @@ std::string Option::range_text() const {
 
 std::string Option::allowed_text() const {
   if (type_ == Type::flag) return "yes or no";
+  if (type_ == Type::texts && !kind_.empty()) return "names of registered " + kind_ + " layers";
   if (type_ == Type::layer) {
     const std::string words = choices_.empty() ? "" : " or " + phrase(choices_, "or");
     return "the name of a registered " + kind_ + " layer" + words;
@@ -203,6 +205,13 @@ Option& OptionSet::layer(std::string name, std::string kind, std::string standar
   Option option(Type::layer, std::move(name), std::move(standard), std::move(summary));
   option.kind_ = std::move(kind);
   return add(std::move(option));
+}
+
+Option& OptionSet::layers(std::string name, std::string kind, const std::vector<std::string>& standard,
+                          std::string summary) {
+  Option& option = texts(std::move(name), standard, std::move(summary));
+  option.kind_ = std::move(kind);
+  return option.count(1, std::numeric_limits<std::size_t>::max());
 }
 
 OptionSet& OptionSet::include(const OptionSet& other) {

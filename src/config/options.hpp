@@ -56,7 +56,7 @@ class Option {
   const std::string& unit() const { return unit_; }
   const std::vector<std::string>& choices() const { return choices_; }
   const std::vector<std::string>& trials() const { return trials_; }
-  /// The kind of layer that a layer option names ("attention"); empty for other types.
+  /// The kind of layer that an option names, or that every word of its list does ("attention"); empty for others.
   const std::string& kind() const { return kind_; }
   bool is_required() const { return required_; }
   bool is_list() const { return type_ == Type::reals || type_ == Type::texts; }
@@ -117,6 +117,8 @@ class OptionSet {
   Option& paths(std::string name, std::string summary);
   /// The name of a registered layer of a kind; whoever reads the values says which are registered (LayerNames).
   Option& layer(std::string name, std::string kind, std::string standard, std::string summary);
+  /// Names of registered layers of a kind, separated by white space; their values are texts.
+  Option& layers(std::string name, std::string kind, const std::vector<std::string>& standard, std::string summary);
 
   /// Adds every option of another set; a name that both hold throws std::logic_error.
   OptionSet& include(const OptionSet& other);

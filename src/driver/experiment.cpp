@@ -27,18 +27,6 @@ OptionSet run_options() {
   return options;
 }
 
-OptionSet model_options() {
-  OptionSet options;
-  options.integer("width", 128, "channels of a token between the layers").at_least(1).at_most(1 << 20);
-  options.integer("blocks", 2, "blocks of attention and feed-forward network").at_least(1).at_most(1000);
-  options.choice("residual", "normed", {"normed", "pre"},
-                 "where the block's layer normalisations stand: on the residual, or before each layer");
-  options.layer("encoder", "encoder", "mlp", "from the input's channels to the width");
-  options.layer("attention", "attention", "functional", "how tokens see one another");
-  options.layer("ffn", "ffn", "mlp", "what each token goes through by itself");
-  return options;
-}
-
 OptionSet train_options() {
   OptionSet options;
   options.choice("optimizer", "adam", {"adam"}, "what turns gradients into steps");
@@ -129,25 +117,13 @@ void check_magnitudes(const Experiment& experiment) {
       set.task->check_magnitude(1e150, "what double precision can square");
 }
 
-void plan_model(Experiment& experiment, const Settings& settings, const OptionValues& model,
-                std::vector<OptionValues>& sections) {
-  ModelPlan& plan = experiment.model;
-  plan.inputs = experiment.sets.front().task->channels();
-  plan.targets = experiment.sets.front().task->targets();
-  plan.width = static_cast<int>(model.integer("width"));
-  plan.residual = model.text("residual") == "pre" ? Residual::pre : Residual::normed;
-  const auto choose = [&](const std::string& kind) {
-    const LayerEntry& entry = Registry::instance().get(kind, model.text(kind));
-    LayerChoice choice{entry.name, settings.bind(kind + "." + entry.name, entry.options)};
-    if (!entry.options.empty()) sections.push_back(choice.options);
-    return choice;
-  };
-  plan.encoder = choose("encoder");
-  plan.attention.assign(static_cast<std::size_t>(model.integer("blocks")), choose("attention"));
-  plan.ffn = choose("ffn");
-  experiment.layers =
-      fmt::format("encoder {}, {} blocks of attention {} and ffn {} ({}), width {}", plan.encoder.name,
-                  plan.attention.size(), model.text("attention"), plan.ffn.name, model.text("residual"), plan.width);
+SampleFacts facts_of_samples(const Experiment& experiment) {
+  const Task& train = *experiment.sets.front().task;
+  SampleFacts facts;
+  facts.inputs = train.channels();
+  facts.targets = train.targets();
+  for (const TaskSet& set : experiment.sets) facts.tokens.emplace_back(set.name, set.task->tokens());
+  return facts;
 }
 
 void plan_training(Experiment& experiment, const OptionValues& train, const OptionValues& data) {
@@ -193,24 +169,6 @@ OptionValues with_plugins(const OptionValues& run, const ModelPlan& model) {
 
 }  // namespace
 
-std::vector<std::string> plugins_of(const ModelPlan& model) {
-  std::vector<std::string> files;
-  const auto note = [&](const std::string& kind, const std::string& name) {
-    const std::string& origin = Registry::instance().get(kind, name).origin;
-    const bool is_new = std::find(files.begin(), files.end(), origin) == files.end();
-    if (origin != LayerEntry::built_in && is_new) files.push_back(origin);
-  };
-  const auto note_choice = [&](const std::string& kind, const LayerChoice& choice) {
-    note(kind, choice.name);
-    for (const Option& option : choice.options.options().options())
-      if (option.type() == Option::Type::layer) note(option.kind(), choice.options.text(option.name()));
-  };
-  note_choice("encoder", model.encoder);
-  for (const LayerChoice& attention : model.attention) note_choice("attention", attention);
-  note_choice("ffn", model.ffn);
-  return files;
-}
-
 std::string name_of_deck(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
   // "..ini" and "...ini": a folder of that name would be another folder.
@@ -241,7 +199,8 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);
   check_magnitudes(experiment);
-  plan_model(experiment, settings, model, layers);
+  experiment.model = plan_model(settings, model, facts_of_samples(experiment), layers);
+  experiment.layers = layers_text(experiment.model);
   plan_training(experiment, train, data);
 
   std::vector<OptionValues> sections{with_plugins(run, experiment.model), data, model};

@@ -8,14 +8,13 @@
 #include "config/deck.hpp"
 #include "config/settings.hpp"
 #include "data/task.hpp"
-#include "model/model.hpp"
+#include "driver/model_plan.hpp"
 #include "train/trainer.hpp"
 
 namespace ridgeline {
 
-/// The keys of [run], [model] and [train], the same for every task.
+/// The keys of [run] and [train], the same for every task.
 OptionSet run_options();
-OptionSet model_options();
 OptionSet train_options();
 /// The keys of [data] for a task: `task` and the task's own.
 OptionSet data_options(const std::string& task);
@@ -51,8 +50,5 @@ std::string name_of_deck(const std::string& path);
 
 /// Throws Error(Exit::mistake) for whatever is wrong with the deck.
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides);
-
-/// The files of the plugins that a model's layers, and the layers in their options, came from.
-std::vector<std::string> plugins_of(const ModelPlan& model);
 
 }  // namespace ridgeline

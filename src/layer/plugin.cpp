@@ -174,7 +174,7 @@ bool is_held_by_a_deck(const std::string& key, const std::string& value) {
 void check_options(const OptionSet& options) {
   const std::vector<std::string> kinds = Registry::instance().kinds();
   for (const Option& option : options.options())
-    if (option.type() == Option::Type::layer && std::find(kinds.begin(), kinds.end(), option.kind()) == kinds.end())
+    if (!option.kind().empty() && std::find(kinds.begin(), kinds.end(), option.kind()) == kinds.end())
       throw std::logic_error("the option " + option.name() + " is a layer of the kind " + excerpt(option.kind()) +
                              ", and there is no such kind");
   for (const auto& [key, value] : OptionValues::defaults(options).resolved())

@@ -109,6 +109,34 @@ class GuardedLayer final : public Layer<Scalar> {
   std::map<std::pair<int, int>, std::size_t> reserved_;  // bytes, by batch and tokens
 };
 
+/// A layer that takes each token by itself: of a sequence the next one is as any other.
+template <class Scalar>
+class PointwiseLayer final : public Layer<Scalar> {
+ public:
+  explicit PointwiseLayer(std::unique_ptr<Layer<Scalar>> layer) : layer_(std::move(layer)) {}
+
+  void reserve(const Shape& shape, Arena& arena) override { layer_->reserve(shape, arena); }
+  void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
+    layer_->forward(x, residual, y);
+  }
+  void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) override {
+    layer_->backward(x, dy, dx);
+  }
+  Operations operations(const Shape& shape) const override { return layer_->operations(shape); }
+  int extra_channels() const override { return layer_->extra_channels(); }
+  void set_extra(Tensor<const Scalar> extra, Tensor<Scalar> dextra) override { layer_->set_extra(extra, dextra); }
+  std::string explain(const Signal::Content& content) const override { return layer_->explain(content); }
+
+  bool continues() const override { return true; }
+  void reserve_sequence(const Shape& longest, Arena& arena) override { layer_->reserve({longest.batch, 1}, arena); }
+  void next_token(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
+    layer_->forward(x, residual, y);
+  }
+
+ private:
+  std::unique_ptr<Layer<Scalar>> layer_;
+};
+
 /// A position of a plugin.
 template <class Scalar>
 class GuardedPosition final : public Position<Scalar> {
@@ -180,12 +208,18 @@ std::unique_ptr<Layer<Scalar>> LayerEntry::make(Setup<Scalar>& setup) const {
     else
       return make_double(setup);
   };
-  if (origin == built_in) return make_plain();
-  const std::string title = kind + "/" + name + " of the plugin " + origin;
   std::unique_ptr<Layer<Scalar>> layer;
-  guarded(title, "cannot be made", Exit::mistake, [&] { layer = make_plain(); });
-  if (!layer) throw Error(Exit::mistake, title + " cannot be made: there was no layer.");
-  return std::make_unique<GuardedLayer<Scalar>>(title, std::move(layer));
+  if (origin == built_in) {
+    layer = make_plain();
+  } else {
+    const std::string title = kind + "/" + name + " of the plugin " + origin;
+    guarded(title, "cannot be made", Exit::mistake, [&] { layer = make_plain(); });
+    if (!layer) throw Error(Exit::mistake, title + " cannot be made: there was no layer.");
+    layer = std::make_unique<GuardedLayer<Scalar>>(title, std::move(layer));
+  }
+  if (properties(setup.options).pointwise && !layer->continues())
+    layer = std::make_unique<PointwiseLayer<Scalar>>(std::move(layer));
+  return layer;
 }
 
 template <class Scalar>

@@ -37,6 +37,7 @@ struct LayerEntry {
   std::function<std::unique_ptr<Position<float>>(Setup<float>&)> make_position_float;
   std::function<std::unique_ptr<Position<double>>(Setup<double>&)> make_position_double;
 
+  /// A layer that promises to be pointwise can be asked for one token after another, whatever it says itself.
   template <class Scalar>
   std::unique_ptr<Layer<Scalar>> make(Setup<Scalar>& setup) const;
   template <class Scalar>

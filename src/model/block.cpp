@@ -15,13 +15,9 @@ Block<Scalar>::Block(Residual residual, int width, ParameterScope<Scalar> parame
       ffn_(std::move(ffn)) {}
 
 template <class Scalar>
-void Block<Scalar>::reserve(const Shape& shape, Arena& arena) {
+void Block<Scalar>::reserve_states(const Shape& shape, Arena& arena) {
   for (Tensor<Scalar>* kept : {&first_normed_, &attended_, &second_normed_})
     *kept = arena.kept<Scalar>(shape.batch, shape.tokens, width_);
-  for (Tensor<Scalar>* passing : {&layer_gradient_, &middle_gradient_})
-    *passing = arena.passing<Scalar>(shape.batch, shape.tokens, width_);
-  arena.reserve_apart(*attention_, shape);
-  arena.reserve_apart(*ffn_, shape);
   for (LayerNorm<Scalar>* norm : {&norm1_, &norm2_}) {
     const Arena::Frame frame(arena);
     norm->reserve(shape.rows(), arena);
@@ -29,7 +25,31 @@ void Block<Scalar>::reserve(const Shape& shape, Arena& arena) {
 }
 
 template <class Scalar>
-void Block<Scalar>::forward(Tensor<const Scalar> x, Tensor<Scalar> y) {
+void Block<Scalar>::reserve(const Shape& shape, Arena& arena) {
+  for (Tensor<Scalar>* passing : {&layer_gradient_, &middle_gradient_})
+    *passing = arena.passing<Scalar>(shape.batch, shape.tokens, width_);
+  reserve_states(shape, arena);
+  arena.reserve_apart(*attention_, shape);
+  arena.reserve_apart(*ffn_, shape);
+}
+
+template <class Scalar>
+void Block<Scalar>::reserve_sequence(const Shape& longest, Arena& arena) {
+  reserve_states({longest.batch, 1}, arena);
+  for (Layer<Scalar>* layer : {attention_.get(), ffn_.get()}) {
+    const Arena::Frame frame(arena);
+    layer->reserve_sequence(longest, arena);
+  }
+}
+
+template <class Scalar>
+void Block<Scalar>::begin_sequence() {
+  attention_->begin_sequence();
+  ffn_->begin_sequence();
+}
+
+template <class Scalar>
+void Block<Scalar>::pass(Tensor<const Scalar> x, Tensor<Scalar> y, LayerPass call) {
   const bool normed = residual_ == Residual::normed;
   {
     const Region region("norm");
@@ -38,16 +58,16 @@ void Block<Scalar>::forward(Tensor<const Scalar> x, Tensor<Scalar> y) {
   {
     const Region region("attention");
     if (normed)
-      attention_->forward(x, first_normed_, attended_);
+      (attention_.get()->*call)(x, first_normed_, attended_);
     else
-      attention_->forward(first_normed_, x, attended_);
+      (attention_.get()->*call)(first_normed_, x, attended_);
   }
   {
     const Region region("norm");
     norm2_.forward(rows_of(read(attended_)), rows_of(second_normed_));
   }
   const Region region("ffn");
-  ffn_->forward(second_normed_, normed ? second_normed_ : attended_, y);
+  (ffn_.get()->*call)(second_normed_, normed ? second_normed_ : attended_, y);
 }
 
 template <class Scalar>

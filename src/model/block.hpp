@@ -21,14 +21,25 @@ class Block {
         std::unique_ptr<Layer<Scalar>> ffn);
 
   void reserve(const Shape& shape, Arena& arena);
-  void forward(Tensor<const Scalar> x, Tensor<Scalar> y);
+  void forward(Tensor<const Scalar> x, Tensor<Scalar> y) { pass(x, y, &Layer<Scalar>::forward); }
   /// dx overlaps neither x nor dy; it is always written.
   void backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx);
 
+  /// As a Layer's: x and y hold one token a sample.
+  void reserve_sequence(const Shape& longest, Arena& arena);
+  void begin_sequence();
+  void next_token(Tensor<const Scalar> x, Tensor<Scalar> y) { pass(x, y, &Layer<Scalar>::next_token); }
+
+  Layer<Scalar>& attention() { return *attention_; }
   const Layer<Scalar>& attention() const { return *attention_; }
   const Layer<Scalar>& ffn() const { return *ffn_; }
 
  private:
+  using LayerPass = void (Layer<Scalar>::*)(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y);
+
+  void reserve_states(const Shape& shape, Arena& arena);
+  void pass(Tensor<const Scalar> x, Tensor<Scalar> y, LayerPass call);
+
   Residual residual_;
   int width_;
   LayerNorm<Scalar> norm1_, norm2_;

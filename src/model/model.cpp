@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "core/error.hpp"
 #include "core/region.hpp"
 
 namespace ridgeline {
@@ -12,16 +13,13 @@ template <class Scalar>
 Model<Scalar>::Model(const ModelPlan& plan, const Registry& registry)
     : registry_(registry), plan_(plan), status_(1 + 2 * plan.attention.size()) {
   slot_names_.resize(status_.signal_count());
-  encoder_ = make("encoder", plan.encoder, plan.inputs, plan.width, "encoder", 0);
-  for (std::size_t i = 0; i < plan.attention.size(); ++i) {
-    const std::string name = fmt::format("blocks.{}", i);
-    auto attention = make("attention", plan.attention[i], plan.width, plan.width, name + ".attention", 1 + 2 * i);
-    auto ffn = make("ffn", plan.ffn, plan.width, plan.width, name + ".ffn", 2 + 2 * i);
-    blocks_.push_back(std::make_unique<Block<Scalar>>(
-        plan.residual, plan.width, ParameterScope<Scalar>(parameters_, name), std::move(attention), std::move(ffn)));
-    block_names_.push_back(fmt::format("block {}", i));
-  }
-  head_ = std::make_unique<Linear<Scalar>>(ParameterScope<Scalar>(parameters_, ""), "head", plan.width, plan.targets);
+  if (plan.position) make_position();
+  const int inputs = plan.inputs + (position_ ? position_->joined_channels() : 0);
+  encoder_ = make("encoder", plan_.encoder, inputs, plan.width, "encoder", 0);
+  for (std::size_t i = 0; i < plan.attention.size(); ++i) make_block(i);
+  const ParameterScope<Scalar> all(parameters_, "");
+  if (plan.final_norm) final_norm_ = std::make_unique<LayerNorm<Scalar>>(all.inside("final_norm"), plan.width);
+  head_ = std::make_unique<Linear<Scalar>>(all, "head", plan.width, plan.targets);
   clear_signals();
 }
 
@@ -29,20 +27,66 @@ template <class Scalar>
 std::unique_ptr<Layer<Scalar>> Model<Scalar>::make(const std::string& kind, const LayerChoice& choice, int inputs,
                                                    int outputs, const std::string& name, std::size_t slot) {
   slot_names_[slot] = name;
-  Setup<Scalar> setup{
-      inputs,   outputs, choice.options, ParameterScope<Scalar>(parameters_, name), Signal(signals().data() + slot),
-      registry_};
+  Setup<Scalar> setup{inputs,
+                      outputs,
+                      choice.options,
+                      ParameterScope<Scalar>(parameters_, name),
+                      Signal(signals().data() + slot),
+                      registry_,
+                      plan_.tokens,
+                      plan_.grid,
+                      &plan_.sections};
   return registry_.get(kind, choice.name).template make<Scalar>(setup);
+}
+
+template <class Scalar>
+void Model<Scalar>::make_position() {
+  Setup<Scalar> setup{plan_.inputs,
+                      plan_.width,
+                      plan_.position->options,
+                      ParameterScope<Scalar>(parameters_, "position"),
+                      Signal(signals().data() + slot_names_.size() - 1),
+                      registry_,
+                      plan_.tokens,
+                      plan_.grid,
+                      &plan_.sections};
+  position_ = std::make_unique<InputPosition<Scalar>>(registry_.get("position", plan_.position->name),
+                                                      plan_.position_mode, setup, parameters_);
+}
+
+template <class Scalar>
+void Model<Scalar>::make_block(std::size_t number) {
+  const std::string name = fmt::format("blocks.{}", number);
+  const LayerChoice& choice = plan_.attention[number];
+  auto attention = make("attention", choice, plan_.width, plan_.width, name + ".attention", 1 + 2 * number);
+  if (attention->extra_channels() != plan_.extra_channels)
+    throw Error(Exit::mistake, fmt::format("block {}: attention/{} takes {} extra channels, and the model gives it {}.",
+                                           number, choice.name, attention->extra_channels(), plan_.extra_channels));
+  auto ffn = make("ffn", plan_.ffn, plan_.width, plan_.width, name + ".ffn", 2 + 2 * number);
+  blocks_.push_back(std::make_unique<Block<Scalar>>(
+      plan_.residual, plan_.width, ParameterScope<Scalar>(parameters_, name), std::move(attention), std::move(ffn)));
+  block_names_.push_back(fmt::format("block {}", number));
 }
 
 template <class Scalar>
 void Model<Scalar>::reserve(const Shape& shape, Arena& arena) {
   arena.restart();
+  next_ = -1;
   states_.resize(blocks_.size() + 1);
   for (Tensor<Scalar>& state : states_) state = arena.kept<Scalar>(shape.batch, shape.tokens, plan_.width);
   for (Tensor<Scalar>& gradient : gradients_) gradient = arena.passing<Scalar>(shape.batch, shape.tokens, plan_.width);
-  arena.reserve_apart(*encoder_, shape);
+  {
+    // Together: what the encoder's backward pass writes, the position reads.
+    const Arena::Frame frame(arena);
+    if (position_) position_->reserve(shape, arena);
+    arena.reserve_apart(*encoder_, shape);
+  }
   for (auto& block : blocks_) arena.reserve_apart(*block, shape);
+  if (final_norm_) {
+    normed_ = arena.kept<Scalar>(shape.batch, shape.tokens, plan_.width);
+    const Arena::Frame frame(arena);
+    final_norm_->reserve(shape.rows(), arena);
+  }
   const Arena::Frame frame(arena);
   head_sums_.reserve(shape.rows(), plan_.targets, arena);
 }
@@ -74,19 +118,46 @@ void Model<Scalar>::lay_out(const Shape& shape) {
 }
 
 template <class Scalar>
-void Model<Scalar>::forward(Tensor<const Scalar> x, Tensor<Scalar> prediction) {
+void Model<Scalar>::set_extra(Tensor<const Scalar> extra, const Shape& shape) {
+  if (plan_.extra_channels == 0) return;
+  if (!(shape_of(extra) == shape) || extent(extra, 2) != plan_.extra_channels)
+    throw std::logic_error("a model is not given the extra channels that it was made for");
+  for (auto& block : blocks_) block->attention().set_extra(extra, {});
+}
+
+/// The first state, of tokens `first` ….
+template <class Scalar>
+void Model<Scalar>::encode(Tensor<const Scalar> x, int first,
+                           void (Layer<Scalar>::*call)(Tensor<const Scalar>, Tensor<const Scalar>, Tensor<Scalar>)) {
+  const Region region("encoder");
+  (encoder_.get()->*call)(position_ ? position_->join(x, first) : x, {}, states_.front());
+  if (position_) position_->add(states_.front(), first);
+}
+
+template <class Scalar>
+Matrix<const Scalar> Model<Scalar>::head_input() {
+  return rows_of(read(final_norm_ ? normed_ : states_.back()));
+}
+
+template <class Scalar>
+void Model<Scalar>::predict(Tensor<Scalar> prediction) {
+  const Region region("head");
+  if (final_norm_) final_norm_->forward(rows_of(read(states_.back())), rows_of(normed_));
+  head_->product(head_input(), rows_of(prediction));
+  add_bias<Scalar>(rows_of(prediction), head_->bias.value, {});
+}
+
+template <class Scalar>
+void Model<Scalar>::forward(Tensor<const Scalar> x, Tensor<Scalar> prediction, Tensor<const Scalar> extra) {
   lay_out(shape_of(x));
-  {
-    const Region region("encoder");
-    encoder_->forward(x, {}, states_.front());
-  }
+  set_extra(extra, shape_of(x));
+  if (position_) position_->compute();
+  encode(x, 0, &Layer<Scalar>::forward);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Region region(block_names_[i]);
     blocks_[i]->forward(states_[i], states_[i + 1]);
   }
-  const Region region("head");
-  head_->product(rows_of(read(states_.back())), rows_of(prediction));
-  add_bias<Scalar>(rows_of(prediction), head_->bias.value, {});
+  predict(prediction);
 }
 
 template <class Scalar>
@@ -95,8 +166,10 @@ void Model<Scalar>::backward(Tensor<const Scalar> x, Tensor<const Scalar> dpredi
   {
     const Region region("head");
     head_sums_.add(rows_of(dprediction), head_->bias.gradient);
-    head_->add_weight_gradient(rows_of(read(states_.back())), rows_of(dprediction));
+    head_->add_weight_gradient(head_input(), rows_of(dprediction));
     head_->input_gradient(rows_of(dprediction), rows_of(gradients_[current]));
+    const Matrix<Scalar> gradient = rows_of(gradients_[current]);
+    if (final_norm_) final_norm_->backward(rows_of(read(states_.back())), gradient, {}, {}, gradient);
   }
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     const Region region(block_names_[i]);
@@ -104,12 +177,78 @@ void Model<Scalar>::backward(Tensor<const Scalar> x, Tensor<const Scalar> dpredi
     current = 1 - current;
   }
   const Region region("encoder");
-  encoder_->backward(x, gradients_[current], dx);
+  if (!position_) return encoder_->backward(x, gradients_[current], dx);
+  position_->backward_of_add(gradients_[current]);
+  encoder_->backward(position_->joined(x), gradients_[current], position_->joined_gradient(dx));
+  position_->backward_of_join(dx);
+}
+
+template <class Scalar>
+void Model<Scalar>::reserve_sequence(const Shape& longest, Arena& arena) {
+  arena.restart();
+  shape_ = {};
+  next_ = -1;
+  states_.resize(blocks_.size() + 1);
+  for (Tensor<Scalar>& state : states_) state = arena.kept<Scalar>(longest.batch, 1, plan_.width);
+  const auto reserve_apart = [&](auto& part) {
+    const Arena::Frame frame(arena);
+    part.reserve_sequence(longest, arena);
+  };
+  if (position_) reserve_apart(*position_);
+  reserve_apart(*encoder_);
+  for (auto& block : blocks_) reserve_apart(*block);
+  if (!final_norm_) return;
+  normed_ = arena.kept<Scalar>(longest.batch, 1, plan_.width);
+  const Arena::Frame frame(arena);
+  final_norm_->reserve(longest.batch, arena);
+}
+
+template <class Scalar>
+void Model<Scalar>::prepare_sequence(const Shape& longest) {
+  const auto check = [&](const Layer<Scalar>& layer, const std::string& name, const std::string& title) {
+    if (!layer.continues())
+      throw Error(Exit::mistake, fmt::format("{} ({}) cannot go on from token to token: it is neither causal with a "
+                                             "memory of its own nor pointwise.",
+                                             name, title));
+  };
+  check(*encoder_, "encoder", "encoder/" + plan_.encoder.name);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    check(blocks_[i]->attention(), fmt::format("blocks.{}.attention", i), "attention/" + plan_.attention[i].name);
+    check(blocks_[i]->ffn(), fmt::format("blocks.{}.ffn", i), "ffn/" + plan_.ffn.name);
+  }
+  longest_ = longest;
+  reserve_sequence(longest, sequence_arena_);
+  sequence_arena_.allocate();
+}
+
+template <class Scalar>
+void Model<Scalar>::begin_sequence() {
+  if (longest_.tokens == 0) throw std::logic_error("a model was not prepared for sequences");
+  reserve_sequence(longest_, sequence_arena_);
+  encoder_->begin_sequence();
+  for (auto& block : blocks_) block->begin_sequence();
+  if (position_) position_->compute();
+  next_ = 0;
+}
+
+template <class Scalar>
+void Model<Scalar>::next_token(Tensor<const Scalar> x, Tensor<Scalar> prediction, Tensor<const Scalar> extra) {
+  if (next_ < 0 || next_ >= longest_.tokens || !(shape_of(x) == Shape{longest_.batch, 1}))
+    throw std::logic_error("a model is given a token of a sequence that it was not prepared for");
+  set_extra(extra, shape_of(x));
+  encode(x, next_, &Layer<Scalar>::next_token);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Region region(block_names_[i]);
+    blocks_[i]->next_token(states_[i], states_[i + 1]);
+  }
+  predict(prediction);
+  ++next_;
 }
 
 template <class Scalar>
 std::vector<LayerShare> Model<Scalar>::layers(const Shape& shape) const {
   std::vector<LayerShare> shares;
+  if (position_) shares.push_back({"position", 0, {}});
   shares.push_back({"encoder", 0, encoder_->operations(shape)});
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::string name = fmt::format("blocks.{}.", i);
@@ -118,6 +257,7 @@ std::vector<LayerShare> Model<Scalar>::layers(const Shape& shape) const {
     shares.push_back({name + "norm1", 0, {}});
     shares.push_back({name + "norm2", 0, {}});
   }
+  if (final_norm_) shares.push_back({"final_norm", 0, {}});
   const double head = head_->operations(shape.rows());
   shares.push_back({"head", 0, {head, 2 * head}});
   for (LayerShare& share : shares) {
@@ -143,6 +283,8 @@ void Model<Scalar>::clear_signals() {
 template <class Scalar>
 std::string Model<Scalar>::explain(std::size_t slot, const Signal::Content& content) const {
   const Layer<Scalar>* layer = encoder_.get();
+  if (slot > 2 * blocks_.size())
+    return fmt::format("{}: token {} ({})", slot_names_[slot], content.where, content.number);
   if (slot > 0) layer = slot % 2 == 1 ? &blocks_[(slot - 1) / 2]->attention() : &blocks_[(slot - 1) / 2]->ffn();
   return slot_names_[slot] + ": " + layer->explain(content);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "layer/registry.hpp"
 #include "math/linear.hpp"
 #include "model/block.hpp"
+#include "model/input_position.hpp"
 
 namespace ridgeline {
 
@@ -27,6 +29,13 @@ struct ModelPlan {
   LayerChoice encoder;
   std::vector<LayerChoice> attention;  ///< one a block
   LayerChoice ffn;
+  std::optional<LayerChoice> position = {};  ///< of the input's tokens
+  PositionMode position_mode = PositionMode::add;
+  bool final_norm = false;  ///< a layer normalisation before the head
+  int extra_channels = 0;   ///< of a token, besides its input: what attention may look at
+  int tokens = 0;           ///< of a sample of the training set
+  Grid grid = {};           ///< where samples are images
+  Sections sections = {};   ///< of what the options of layers name
 };
 
 /// A layer of a model, for people: its name as in parameters' names, its share of parameters and operations.
@@ -36,11 +45,13 @@ struct LayerShare {
   Operations operations;
 };
 
-/// Parameters are named encoder.…, blocks.0.attention.…, blocks.0.norm1.…, blocks.0.ffn.…, head.….
+/// Parameters are named position.…, encoder.…, blocks.0.attention.…, blocks.0.norm1.…, blocks.0.ffn.…, final_norm.…,
+/// head.….
 template <class Scalar>
 class Model {
  public:
-  /// Makes every layer from the registry; takes no memory for parameters yet.
+  /// Makes every layer from the registry; takes no memory for parameters yet. Throws Error(Exit::mistake) where a layer
+  /// or the position refuses to be made, or attention takes other extra channels than there are.
   explicit Model(const ModelPlan& plan, const Registry& registry = Registry::instance());
 
   /// Allocates the parameters, all zero: initialise them, or set them.
@@ -49,17 +60,27 @@ class Model {
   Parameters<Scalar>& parameters() { return parameters_; }
   const Parameters<Scalar>& parameters() const { return parameters_; }
 
-  /// Makes room for all of these shapes; between two calls every shape that is run must be among them.
+  /// Makes room for all of these shapes; between two calls every shape that is run must be among them. Throws
+  /// Error(Exit::mistake) where the position has no numbers for so many tokens.
   void prepare(const std::vector<Shape>& shapes);
   /// Bytes that prepare would allocate.
   std::size_t bytes_for(const std::vector<Shape>& shapes);
 
-  /// prediction [B, N, targets] from x [B, N, inputs].
-  void forward(Tensor<const Scalar> x, Tensor<Scalar> prediction);
+  /// prediction [B, N, targets] from x [B, N, inputs] and extra [B, N, extra channels], which is there until backward.
+  void forward(Tensor<const Scalar> x, Tensor<Scalar> prediction, Tensor<const Scalar> extra = {});
   /// From dL/dprediction: adds to all gradients, and writes dL/dx unless `dx` is empty. After forward with the same x.
   void backward(Tensor<const Scalar> x, Tensor<const Scalar> dprediction, Tensor<Scalar> dx = {});
 
-  /// Encoder, each block's attention and network, norms, head.
+  /// Makes room for sequences of up to `longest.tokens` tokens, given one after another, besides that for `prepare`'s
+  /// shapes. Throws Error(Exit::mistake), naming it, where a layer cannot go on from token to token.
+  void prepare_sequence(const Shape& longest);
+  /// Forgets all tokens. To be called first, and again after forward.
+  void begin_sequence();
+  /// prediction [B, 1, targets] of the token after those so far, from x [B, 1, inputs] and extra [B, 1, extra channels]:
+  /// that which forward has for this token, rounding aside.
+  void next_token(Tensor<const Scalar> x, Tensor<Scalar> prediction, Tensor<const Scalar> extra = {});
+
+  /// Position, encoder, each block's attention and network, norms, head.
   std::vector<LayerShare> layers(const Shape& shape) const;
   Operations operations(const Shape& shape) const;
 
@@ -75,24 +96,39 @@ class Model {
  private:
   std::unique_ptr<Layer<Scalar>> make(const std::string& kind, const LayerChoice& choice, int inputs, int outputs,
                                       const std::string& name, std::size_t slot);
+  void make_position();
+  void make_block(std::size_t number);
   void reserve(const Shape& shape, Arena& arena);
+  void reserve_sequence(const Shape& longest, Arena& arena);
   void lay_out(const Shape& shape);
+  void set_extra(Tensor<const Scalar> extra, const Shape& shape);
+  void encode(Tensor<const Scalar> x, int first,
+              void (Layer<Scalar>::*call)(Tensor<const Scalar>, Tensor<const Scalar>, Tensor<Scalar>));
+  void predict(Tensor<Scalar> prediction);
+  Matrix<const Scalar> head_input();
 
   const Registry& registry_;
   ModelPlan plan_;
   Parameters<Scalar> parameters_;
   Status status_;
   std::vector<std::string> slot_names_;
+  std::unique_ptr<InputPosition<Scalar>> position_;  // null where there is none
   std::unique_ptr<Layer<Scalar>> encoder_;
   std::vector<std::unique_ptr<Block<Scalar>>> blocks_;
+  std::unique_ptr<LayerNorm<Scalar>> final_norm_;  // null where there is none
   std::unique_ptr<Linear<Scalar>> head_;
 
   Arena arena_;
   Shape shape_;
   std::vector<Tensor<Scalar>> states_;  // what each block is given, and what the head is given
   Tensor<Scalar> gradients_[2];         // of the states, in turn
+  Tensor<Scalar> normed_;               // the last state, where there is a final norm
   ColumnSums<Scalar> head_sums_;
   std::vector<std::string> block_names_;
+
+  Arena sequence_arena_;
+  Shape longest_;
+  int next_ = -1;  // number of the next token; -1 where the layers are not laid out for one after another
 };
 
 extern template class Model<float>;

@@ -1,9 +1,12 @@
 // The layers of plugins/: the conformance kit, what it cannot know of, and sentences for mistakes.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
 #include "core/error.hpp"
+#include "support/position.hpp"
 
 namespace ridgeline::support {
 namespace {
@@ -11,7 +14,8 @@ namespace {
 class PluginLayer : public ::testing::TestWithParam<LayerName> {};
 INSTANTIATE_TEST_SUITE_P(, PluginLayer,
                          ::testing::Values(LayerName{"ffn", "swiglu"}, LayerName{"encoder", "fourier"},
-                                           LayerName{"attention", "galerkin"}, LayerName{"attention", "physics"}),
+                                           LayerName{"attention", "galerkin"}, LayerName{"attention", "physics"},
+                                           LayerName{"position", "alibi"}),
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(PluginLayer, Conforms) { expect_conforming(GetParam()); }
@@ -61,6 +65,20 @@ std::string complaint_of(const LayerName& layer, int width) {
 
 void expect_within(const std::string& complaint, const std::string& sentence) {
   EXPECT_NE(complaint.find(sentence), std::string::npos) << complaint;
+}
+
+/// f_h(d) = -s_h |d|
+TEST(Alibi, FallsInProportionToTheDistance) {
+  const int heads = 3, tokens = 9;
+  PositionAlone<double> alibi({"position", "alibi"}, "alibi", heads, tokens, {});
+  alibi.parameters().initialise(1);
+  const std::vector<double> slopes = alibi.parameters().get(*alibi.parameters().find("alibi.slopes")),
+                            values = alibi.forward(heads, 2 * tokens - 1);
+  for (int h = 0; h < heads; ++h) {
+    EXPECT_GT(slopes[h], 0);
+    for (int d = 1 - tokens; d < tokens; ++d)
+      EXPECT_DOUBLE_EQ(values[h * (2 * tokens - 1) + tokens - 1 + d], -slopes[h] * std::abs(d));
+  }
 }
 
 TEST(PluginOptions, AreHeldAgainstTheWidth) {

@@ -158,6 +158,11 @@ TEST(Plugin, BuiltForAnotherProgramIsRefusedBeforeAnythingOfItRuns) {
   EXPECT_FALSE(fs::exists(place / "ran"));
 }
 
+TEST(Plugin, WithALayerInThePlaceOfAPosition) {
+  expect_contains(refused(plugin("misplaced")),
+                  "registers position/misplaced by the call for another kind; it takes RIDGELINE_REGISTER_POSITION.");
+}
+
 TEST(Plugin, WithALayerThatThereIsAlready) {
   expect_contains(refused(plugin("taken")), "has a layer ffn/mlp, and there is one already (built in)");
   const Place place;
