@@ -75,7 +75,7 @@ bool add_cases(std::vector<Case>& cases, const LayerName& layer, const std::vect
     return false;
   }
   for (const Sizes& each : sizes) {
-    making.before({layer, each, standard});  // to fit a position is to make one
+    if (is_position(layer)) making.before({layer, each, standard});  // to fit one is to make it
     if (const std::string refused = add_case(cases, {layer, fitting(layer, each), standard}, making); !refused.empty())
       reason = refused;
   }

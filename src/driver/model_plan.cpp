@@ -99,8 +99,9 @@ class Planner {
   void check_extra(const LayerChoice& attention) const {
     if (attention.options.options().find("extra_channels") == nullptr) {
       if (samples_.extra_channels > 0)
-        throw model_.mistake("attention", fmt::format("names {}, which looks at no extra channels, and the samples have {}.",
-                                                      attention.name, samples_.extra_channels));
+        throw model_.mistake("attention",
+                             fmt::format("names {}, which looks at no extra channels, and the samples have {}.",
+                                         attention.name, samples_.extra_channels));
       return;
     }
     if (attention.options.integer("extra_channels") != samples_.extra_channels)
@@ -140,6 +141,7 @@ class Planner {
   /// finds out.
   void check_position(const LayerEntry& entry) const {
     if (entry.origin != LayerEntry::built_in) return;
+    std::string where;
     try {
       Parameters<double> parameters;
       Setup<double> setup{plan_.inputs,
@@ -152,11 +154,12 @@ class Planner {
                           plan_.grid};
       InputPosition<double> position(entry, plan_.position_mode, setup, parameters);
       for (const auto& [set, tokens] : samples_.tokens) {
+        where = " for the set " + set;
         Arena measure;
         position.reserve({1, tokens}, measure);
       }
     } catch (const Error& error) {
-      throw model_.mistake("position", std::string("cannot be had: ") + error.what());
+      throw model_.mistake("position", "cannot be had" + where + ": " + error.what());
     }
   }
 

@@ -222,8 +222,7 @@ std::vector<LayerEntry> declared(const Plugin& plugin, const std::vector<Registr
     } catch (...) {
       throw mistake(plugin.file, "cannot declare the options of " + excerpt(title) + ": " + thrown_reason(200) + ".");
     }
-    if (const std::string complaint = complaint_of(entries.back()); !complaint.empty())
-      throw mistake(plugin.file, complaint);
+    if (const std::string reason = complaint_of(entries.back()); !reason.empty()) throw mistake(plugin.file, reason);
     const LayerEntry* taken = Registry::instance().find(registration.kind, registration.name);
     const auto same = [&](const LayerEntry& other) {
       return other.kind == registration.kind && other.name == registration.name;

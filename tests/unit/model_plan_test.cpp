@@ -67,7 +67,8 @@ TEST(ModelPlan, PositionsThatCannotBeHad) {
             "some.ini:2: [model] position = image cannot be had: position/image gives rows and columns of an image's "
             "pixels, and the samples are no images.");
   EXPECT_EQ(complaint_of("[model]\nposition = learned\n", 0, {3, 4}, 24),
-            "some.ini:2: [model] position = learned cannot be had: position/learned has numbers for at most 12 tokens, "
+            "some.ini:2: [model] position = learned cannot be had for the set far: position/learned has numbers for at "
+            "most 12 tokens, "
             "and a sample of 24 is too long.");
   EXPECT_EQ(complaint_of("[model]\nposition = sinusoidal\n", 0, {3, 4}, 24), "none");
   EXPECT_EQ(complaint_of("[model]\nposition = tisa\n"),

@@ -34,7 +34,8 @@ TEST(Registry, EveryLayerSaysWhatItIs) {
       EXPECT_EQ(entry.summary.find('\n'), std::string::npos) << name;
       EXPECT_EQ(entry.origin, "built in");
       EXPECT_TRUE((entry.make_float && entry.make_double) ||
-                  (entry.make_activation_float && entry.make_activation_double))
+                  (entry.make_activation_float && entry.make_activation_double) ||
+                  (entry.make_position_float && entry.make_position_double))
           << name;
       for (const Option& option : entry.options.options()) EXPECT_FALSE(option.summary().empty()) << option.name();
     }
