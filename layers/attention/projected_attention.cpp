@@ -33,7 +33,7 @@ void declare_attention_options(OptionSet& options, const AttentionOptions& which
   options.integer("extra_channels", 0, "channels of a token that enter its key and value only, given by the task")
       .at_least(0)
       .at_most(most)
-      .trials({"2"});
+      .trials({"24"});
   if (which.causal) options.flag("mask_center", false, "whether a token does not look at itself");
   options.choice("output_projection", which.output_projection, {"yes", "no", "auto"},
                  "a linear map after the heads; auto: where there are several");
@@ -108,6 +108,26 @@ void write_sum(Matrix<const Scalar> x, Matrix<const Scalar> residual, Matrix<Sca
 }
 
 }  // namespace
+
+template <class Scalar>
+std::unique_ptr<Position<Scalar>> make_bias(const Setup<Scalar>& setup) {
+  const std::string& name = setup.options.text("position");
+  if (name == no_position) return nullptr;
+  const LayerEntry& entry = setup.registry.get("position", name);
+  if (entry.position_use != PositionUse::bias)
+    throw setup.options.mistake("position",
+                                "gives numbers of tokens and not of distances; it is for the model's input.");
+  const OptionValues options = OptionValues::defaults(entry.options);
+  Setup<Scalar> own{0,
+                    static_cast<int>(setup.options.integer("heads")),
+                    options,
+                    setup.parameters.inside(name),
+                    setup.signal,
+                    setup.registry,
+                    setup.tokens,
+                    setup.grid};
+  return entry.template make_position<Scalar>(own);
+}
 
 template <class Scalar>
 ProjectedAttention<Scalar>::ProjectedAttention(Setup<Scalar>& setup)
@@ -252,6 +272,8 @@ void ProjectedAttention<Scalar>::next_token(Tensor<const Scalar> x, Tensor<const
   write(residual, y);
 }
 
+template std::unique_ptr<Position<float>> make_bias(const Setup<float>&);
+template std::unique_ptr<Position<double>> make_bias(const Setup<double>&);
 template class ProjectedAttention<float>;
 template class ProjectedAttention<double>;
 

@@ -37,6 +37,8 @@ const std::vector<Check>& checks() {
       {"samples", "a sample depends on no other sample, to the bit", samples, activation_rows, no_tokens},
       {"batch size", "a sample alone is as in a batch", batch_size, one_number, no_tokens},
       {"causal", "a later token changes no earlier output or gradient, to the bit", causal, one_number, no_tokens},
+      {"one by one", "asked for one token after another, the outputs are those of all at once", one_by_one, one_number,
+       no_tokens},
       {"permutation", "tokens in another order give the outputs in that order", permutation, one_number, no_tokens},
       {"grid", "every token given twice gives the same outputs", grid, one_number, no_tokens},
       {"pointwise", "another token changes no output or gradient, to the bit", pointwise, one_number, no_tokens},

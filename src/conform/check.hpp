@@ -92,6 +92,7 @@ Finding repetition(const Case& tried);
 Finding samples(const Case& tried);
 Finding batch_size(const Case& tried);
 Finding causal(const Case& tried);
+Finding one_by_one(const Case& tried);
 Finding permutation(const Case& tried);
 Finding grid(const Case& tried);
 Finding pointwise(const Case& tried);

@@ -36,6 +36,18 @@ void Standalone<Scalar>::prepare(const std::vector<Shape>& shapes) {
 }
 
 template <class Scalar>
+void Standalone<Scalar>::prepare_by(const std::function<void(Arena&)>& reserve_all) {
+  for (const bool measuring : {true, false}) {
+    arena_.restart();
+    reserve_all(arena_);
+    if (!measuring) break;
+    check_room();
+    arena_.allocate();
+  }
+  shape_ = {};
+}
+
+template <class Scalar>
 void Standalone<Scalar>::clear_signals() {
   Kokkos::deep_copy(signals_, Signal::silent);
 }
@@ -89,18 +101,114 @@ std::unique_ptr<Layer<Scalar>> Standalone<Scalar>::make(const LayerName& layer, 
 template <class Scalar>
 LayerAlone<Scalar>::LayerAlone(const LayerName& layer, int inputs, int outputs, std::size_t guard)
     : Standalone<Scalar>(inputs, outputs, 1, guard), layer_(this->make(layer, inputs, outputs, "", 0)) {
+  if (const int extra = layer_->extra_channels(); extra > 0) {
+    if (inputs <= extra)
+      throw Error(Exit::mistake, fmt::format("{}/{} has {} extra channels, and {} are all there are.", layer.kind,
+                                             layer.name, extra, inputs));
+    layer_.reset();
+    this->parameters_ = Parameters<Scalar>();
+    layer_ = this->make(layer, inputs - extra, outputs, "", 0);
+  }
   this->allocate_parameters();
+}
+
+template <class Scalar>
+void LayerAlone<Scalar>::reserve_parts(const Shape& shape, Arena& arena) {
+  const int extra = layer_->extra_channels();
+  if (extra == 0) return;
+  for (Tensor<Scalar>* part : {&own_, &own_gradient_})
+    *part = arena.kept<Scalar>(shape.batch, shape.tokens, this->inputs() - extra);
+  for (Tensor<Scalar>* part : {&extra_, &extra_gradient_}) *part = arena.kept<Scalar>(shape.batch, shape.tokens, extra);
+}
+
+template <class Scalar>
+void LayerAlone<Scalar>::reserve(const Shape& shape, Arena& arena) {
+  reserve_parts(shape, arena);
+  layer_->reserve(shape, arena);
+}
+
+namespace {
+
+/// to[row, to_first + c] = from[row, from_first + c] for so many columns.
+template <class Scalar>
+void copy_columns(Matrix<const Scalar> from, int from_first, Matrix<Scalar> to, int to_first, int columns) {
+  Kokkos::parallel_for(
+      "ridgeline::conform/columns", RangePolicy(0, extent(from, 0)), KOKKOS_LAMBDA(int row) {
+        for (int c = 0; c < columns; ++c) to(row, to_first + c) = from(row, from_first + c);
+      });
+}
+
+}  // namespace
+
+template <class Scalar>
+void LayerAlone<Scalar>::split(Tensor<const Scalar> x) {
+  const int own = extent(own_, 2), extra = extent(extra_, 2);
+  copy_columns<Scalar>(rows_of(x), 0, rows_of(own_), 0, own);
+  copy_columns<Scalar>(rows_of(x), own, rows_of(extra_), 0, extra);
 }
 
 template <class Scalar>
 void LayerAlone<Scalar>::forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) {
   this->lay_out(shape_of(x));
-  layer_->forward(x, residual, y);
+  if (layer_->extra_channels() > 0) {
+    split(x);
+    layer_->set_extra(extra_, {});
+    layer_->forward(own_, residual, y);
+  } else {
+    layer_->forward(x, residual, y);
+  }
 }
 
 template <class Scalar>
 void LayerAlone<Scalar>::backward(Tensor<const Scalar> x, Tensor<const Scalar> dy, Tensor<Scalar> dx) {
-  layer_->backward(x, dy, dx);
+  if (layer_->extra_channels() == 0) {
+    layer_->backward(x, dy, dx);
+    return;
+  }
+  const bool wanted = dx.data() != nullptr;
+  split(x);
+  layer_->set_extra(extra_, wanted && extra_gradient_wanted_ ? extra_gradient_ : Tensor<Scalar>());
+  layer_->backward(own_, dy, wanted ? own_gradient_ : Tensor<Scalar>());
+  if (!wanted) return;
+  const int own = extent(own_, 2), extra = extent(extra_, 2);
+  copy_columns<Scalar>(rows_of(own_gradient_), 0, rows_of(dx), 0, own);
+  copy_columns<Scalar>(rows_of(extra_gradient_), 0, rows_of(dx), own, extra);
+}
+
+template <class Scalar>
+void LayerAlone<Scalar>::prepare_sequence(const Shape& longest) {
+  this->prepare_by([&](Arena& arena) {
+    reserve_parts({longest.batch, 1}, arena);
+    layer_->reserve_sequence(longest, arena);
+  });
+}
+
+template <class Scalar>
+Tokens LayerAlone<Scalar>::one_by_one(const Tokens& x, const Tokens& residual) {
+  const auto token_of = [](const Tokens& all, int n) {
+    if (all.empty()) return Tokens{};
+    Tokens token = zeros({all.shape.batch, 1}, all.channels);
+    for (int b = 0; b < all.shape.batch; ++b)
+      for (int c = 0; c < all.channels; ++c) token.at(b, 0, c) = all.at(b, n, c);
+    return token;
+  };
+  Tokens y = zeros(x.shape, this->outputs());
+  layer_->begin_sequence();
+  for (int n = 0; n < x.shape.tokens; ++n) {
+    const DeviceTokens<Scalar> in(token_of(x, n)), added(token_of(residual, n)),
+        out(zeros({x.shape.batch, 1}, y.channels));
+    if (layer_->extra_channels() > 0) {
+      split(in.view);
+      layer_->set_extra(extra_, {});
+      layer_->next_token(own_, added.view, out.view);
+    } else {
+      layer_->next_token(in.view, added.view, out.view);
+    }
+    const Tokens token = out.to_tokens();
+    for (int b = 0; b < x.shape.batch; ++b)
+      for (int c = 0; c < y.channels; ++c) y.at(b, n, c) = token.at(b, 0, c);
+  }
+  return y;
 }
 
 template <class Scalar>

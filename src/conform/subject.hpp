@@ -2,6 +2,7 @@
 // memory and signal, given and asked for plain numbers on the host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -91,6 +92,8 @@ class Standalone : public Subject<Scalar> {
  protected:
   virtual void reserve(const Shape& shape, Arena& arena) = 0;
 
+  /// Makes room for one layout, of whatever the function takes, and lays it out. Throws NoRoom.
+  void prepare_by(const std::function<void(Arena&)>& reserve_all);
   /// Throws Error(Exit::numerical) where the shape needs more memory than what was prepared.
   void lay_out(const Shape& shape);
   /// Allocates the parameters. Throws NoRoom.
@@ -108,6 +111,7 @@ class Standalone : public Subject<Scalar> {
   Shape shape_;
 };
 
+/// Extra channels of a layer stand behind its own in x and dx: of `inputs`, it has so many fewer.
 template <class Scalar>
 class LayerAlone final : public Standalone<Scalar> {
  public:
@@ -119,11 +123,22 @@ class LayerAlone final : public Standalone<Scalar> {
   std::string complaint() const override;
 
   Layer<Scalar>& layer() { return *layer_; }
+  /// Whether backward asks for the gradient of extra channels, as it does otherwise: training does not.
+  void want_extra_gradient(bool wanted) { extra_gradient_wanted_ = wanted; }
+
+  /// Makes room for sequences, in place of prepare.
+  void prepare_sequence(const Shape& longest);
+  /// Of one token after another, on the host as x: what the layer gives where it is asked for each by itself.
+  Tokens one_by_one(const Tokens& x, const Tokens& residual = {});
 
  private:
-  void reserve(const Shape& shape, Arena& arena) override { layer_->reserve(shape, arena); }
+  void reserve(const Shape& shape, Arena& arena) override;
+  void reserve_parts(const Shape& shape, Arena& arena);
+  void split(Tensor<const Scalar> x);
 
   std::unique_ptr<Layer<Scalar>> layer_;
+  bool extra_gradient_wanted_ = true;
+  Tensor<Scalar> own_, own_gradient_, extra_, extra_gradient_;  // of x, where there are extra channels
 };
 
 /// Sizes of a call.

@@ -1,0 +1,101 @@
+// Vector registers of a CPU as values, for kernels that have to keep blocks of sums in registers: what a loop under
+// RIDGELINE_SIMD leaves to the compiler. Not there where kernels run on a GPU.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP) && !defined(KOKKOS_ENABLE_SYCL)
+#define RIDGELINE_HAS_PACKS
+
+namespace ridgeline {
+
+/// `count` numbers; arithmetic, comparisons and ?: go entry by entry, and a single number stands for as many of it.
+template <class Scalar, int count>
+struct PackOf {
+  using Number [[gnu::vector_size(count * sizeof(Scalar))]] = Scalar;
+};
+template <class Scalar, int count>
+using Pack = typename PackOf<Scalar, count>::Number;
+
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64;
+inline constexpr int register_count = 32;
+#elif defined(__AVX__)
+inline constexpr int register_bytes = 32;
+inline constexpr int register_count = 16;
+#else
+inline constexpr int register_bytes = 16;
+inline constexpr int register_count = 16;
+#endif
+
+/// As many numbers as a register holds.
+template <class Scalar>
+inline constexpr int pack_size = register_bytes / static_cast<int>(sizeof(Scalar));
+
+/// From and to any address of a Scalar.
+template <class P, class Scalar>
+inline P load_pack(const Scalar* from) {
+  P pack;
+  std::memcpy(&pack, from, sizeof pack);
+  return pack;
+}
+template <class P, class Scalar>
+inline void store_pack(Scalar* to, const P& pack) {
+  std::memcpy(to, &pack, sizeof pack);
+}
+
+template <class P>
+inline P larger(const P& a, const P& b) {
+  return a > b ? a : b;
+}
+
+/// The sum of a pack's entries, in a fixed order; the largest, where NaN may or may not win.
+template <class Scalar, class P>
+inline Scalar sum_of(const P& pack) {
+  Scalar sum = 0;
+  for (std::size_t i = 0; i < sizeof(P) / sizeof(Scalar); ++i) sum += pack[i];
+  return sum;
+}
+template <class Scalar, class P>
+inline Scalar largest_of(const P& pack) {
+  Scalar largest = pack[0];
+  for (std::size_t i = 1; i < sizeof(P) / sizeof(Scalar); ++i) largest = pack[i] > largest ? pack[i] : largest;
+  return largest;
+}
+
+/// 2^x, entry by entry; 0 where that is below 2^-125, NaN for NaN. Of floats up to 2^127, off by 1.5 units in the last
+/// place at most.
+///
+/// With n the whole number nearest to x and f the rest: 2^n (1 + f q(f)), q of degree 4 fitted as in elementary.hpp:
+/// off by 2^-23.4.
+template <int count>
+inline Pack<float, count> exp2_of(const Pack<float, count>& x) {
+  using Bits = Pack<std::int32_t, count>;
+  constexpr float shift = 12582912;  // as in exponential_of_sum
+  const Pack<float, count> shifted = x + shift, f = x - (shifted - shift);
+  const Pack<float, count> q =
+      0.693147F + f * (0.24022247F + f * (0.055507112F + f * (0.009671294F + f * 0.0013269407F)));
+  const Pack<float, count> mantissa = 1 + f * q;
+  Bits exponent, bits;
+  std::memcpy(&exponent, &shifted, sizeof exponent);
+  std::memcpy(&bits, &mantissa, sizeof bits);
+  bits += exponent << 23;
+  Pack<float, count> value;
+  std::memcpy(&value, &bits, sizeof value);
+  return x < -125.0F ? Pack<float, count>{} : value;
+}
+
+template <int count>
+inline Pack<double, count> exp2_of(const Pack<double, count>& x) {
+  Pack<double, count> value;
+  for (int i = 0; i < count; ++i) value[i] = std::exp2(x[i]);
+  return value;
+}
+
+}  // namespace ridgeline
+
+#endif
