@@ -14,7 +14,10 @@ namespace {
 /// Attributes of the files that a layer declares under another name.
 const std::map<std::string, std::string>& option_names() {
   static const std::map<std::string, std::string> names = {
+      {"bias", "position"},
+      {"embed_channels", "embed"},
       {"encoder_layers", "layers"},
+      {"out_channels", "out"},
   };
   return names;
 }
@@ -99,15 +102,38 @@ const Array& array_of(const Arrays& arrays, const std::string& group, const std:
   return found->second;
 }
 
-support::Tokens tokens_of(const Arrays& arrays, const std::string& group, const std::string& name) {
-  const Array& array = array_of(arrays, group, name);
-  const auto other = std::find_if(arrays.begin(), arrays.end(), [&](const auto& a) { return a.first != name; });
-  if (other != arrays.end()) throw Failed(group + "/" + other->first + " is nothing that is known here");
+namespace {
+
+support::Tokens tokens_in(const Array& array, const std::string& group, const std::string& name) {
   const hdf5::Shape& shape = array.shape;
   if (shape.size() != 3 || std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 1; }))
     throw Failed(group + "/" + name + " is " + hdf5::to_string(shape) + ", not [batch, tokens, channels]");
   const auto size = [&](int dimension) { return static_cast<int>(shape[dimension]); };
   return {{size(0), size(1)}, size(2), array.values};
+}
+
+}  // namespace
+
+support::Tokens tokens_of(const Arrays& arrays, const std::string& group, const std::string& name) {
+  const Array& array = array_of(arrays, group, name);
+  const auto other = std::find_if(arrays.begin(), arrays.end(), [&](const auto& a) { return a.first != name; });
+  if (other != arrays.end()) throw Failed(group + "/" + other->first + " is nothing that is known here");
+  return tokens_in(array, group, name);
+}
+
+support::Tokens layer_input_of(const Arrays& arrays, const std::string& group) {
+  Arrays rest = arrays;
+  const auto extra = rest.extract("extra");
+  const support::Tokens x = tokens_of(rest, group, "x");
+  if (extra.empty()) return x;
+  const support::Tokens more = tokens_in(extra.mapped(), group, "extra");
+  if (!(more.shape == x.shape)) throw Failed(group + "/extra has not the tokens of " + group + "/x");
+  support::Tokens all = conform::zeros(x.shape, x.channels + more.channels);
+  for (int b = 0; b < x.shape.batch; ++b)
+    for (int n = 0; n < x.shape.tokens; ++n)
+      for (int c = 0; c < all.channels; ++c)
+        all.at(b, n, c) = c < x.channels ? x.at(b, n, c) : more.at(b, n, c - x.channels);
+  return all;
 }
 
 support::LayerName layer_of(const Case& reference, const std::string& kind, const std::string& name) {

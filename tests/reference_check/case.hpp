@@ -50,6 +50,10 @@ const Array& array_of(const Arrays& arrays, const std::string& group, const std:
 /// or the array has not three dimensions, all above zero.
 support::Tokens tokens_of(const Arrays& arrays, const std::string& group, const std::string& name);
 
+/// The tokens "x" of a group, behind whose channels are those of "extra" where the group holds these too: as a layer that
+/// stands alone takes them.
+support::Tokens layer_input_of(const Arrays& arrays, const std::string& group);
+
 /// The layer of that kind and name with all attributes that are options of it. Throws Skipped where the layer, or one
 /// that its options name, is not registered.
 support::LayerName layer_of(const Case& reference, const std::string& kind, const std::string& name);

@@ -67,9 +67,9 @@ void match_shape(const Tokens& tokens, const Shape& shape, int channels, const s
 template <class Scalar>
 Worst compare_gradients(support::Subject<Scalar>& subject, const Case& reference) {
   const double allowed = allowed_error<Scalar>;
-  const Tokens x = tokens_of(reference.input, "input", "x"), y = tokens_of(reference.output, "output", "y"),
+  const Tokens x = layer_input_of(reference.input, "input"), y = tokens_of(reference.output, "output", "y"),
                dy = tokens_of(reference.cotangent, "cotangent", "y"),
-               dx = tokens_of(reference.input_gradient, "grad/input", "x");
+               dx = layer_input_of(reference.input_gradient, "grad/input");
   match_shape(dy, y.shape, y.channels, "cotangent/y");
   match_shape(dx, x.shape, x.channels, "grad/input/x");
   set_parameters(subject.parameters(), reference.parameters);
@@ -105,7 +105,7 @@ namespace {
 
 Verdict check_layer(const Case& reference, const std::string& kind) {
   const support::LayerName layer = layer_of(reference, kind, text_attribute(reference, "layer"));
-  const int inputs = tokens_of(reference.input, "input", "x").channels;
+  const int inputs = layer_input_of(reference.input, "input").channels;
   const int outputs = tokens_of(reference.output, "output", "y").channels;
   return verdict_of(compare_gradients(*support::make_layer<double>(layer, inputs, outputs), reference),
                     compare_gradients(*support::make_layer<float>(layer, inputs, outputs), reference));
