@@ -89,7 +89,8 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
   void reserve(const Shape& shape, Arena& arena) override {
     const Heads heads = heads_of(shape);
     const std::size_t groups = heads.groups(), keys = groups * heads.key_tiles() * key_tile,
-                      queries = groups * heads.query_tiles() * query_tile, slices = heads.slices();
+                      own_queries = std::size_t(heads.query_tiles()) * query_tile, queries = groups * own_queries,
+                      parts = heads.parts();
     log_sums_ = arena.kept<Scalar>(groups * heads.tokens);
     keys_ = arena.passing<Scalar>(keys * heads.padded_embed);
     values_ = arena.passing<Scalar>(keys * heads.padded_out);
@@ -97,11 +98,11 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
     gradient_rows_ = arena.passing<Scalar>(queries * heads.padded_out);
     row_log_sums_ = arena.passing<Scalar>(queries);
     row_products_ = arena.passing<Scalar>(queries);
-    query_gradients_ = arena.passing<Scalar>(slices * queries * heads.padded_embed);
+    query_gradients_ = arena.passing<Scalar>(parts * own_queries * heads.padded_embed);
     if (!bias_) return;
     biases_ = arena.kept<Scalar>(heads.heads, heads.bias_length());
     distances_ = arena.passing<Scalar>(heads.heads, 2 * heads.tokens - 1);
-    bias_gradients_ = arena.passing<Scalar>(slices * groups, heads.bias_length());
+    bias_gradients_ = arena.passing<Scalar>(parts, heads.bias_length());
     bias_->reserve(heads.tokens, arena);
   }
 

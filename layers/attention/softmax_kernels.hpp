@@ -19,7 +19,9 @@ struct Heads {
   int groups() const { return batch * heads; }
   /// Teams that share a head's keys in the backward pass, each with gradients of all queries: enough to keep many
   /// threads busy where heads are few. Depends on sizes alone, and so do the sums.
-  int slices() const { return std::max(1, std::min({8, key_tiles(), (16 + groups() - 1) / std::max(1, groups())})); }
+  int slices() const { return std::max(1, std::min({8, key_tiles(), 16 / std::max(1, groups())})); }
+  /// At least slices() * groups(), and not fewer for more samples.
+  int parts() const { return std::max(groups(), std::min({8 * groups(), key_tiles() * groups(), 16})); }
   /// Entries of a head's biases, with room on both sides for what tiles hang over.
   int bias_length() const { return 2 * tokens - 1 + query_tile + key_tile; }
 
