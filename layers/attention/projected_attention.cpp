@@ -110,26 +110,6 @@ void write_sum(Matrix<const Scalar> x, Matrix<const Scalar> residual, Matrix<Sca
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<Position<Scalar>> make_bias(const Setup<Scalar>& setup) {
-  const std::string& name = setup.options.text("position");
-  if (name == no_position) return nullptr;
-  const LayerEntry& entry = setup.registry.get("position", name);
-  if (entry.position_use != PositionUse::bias)
-    throw setup.options.mistake("position",
-                                "gives numbers of tokens and not of distances; it is for the model's input.");
-  const OptionValues options = OptionValues::defaults(entry.options);
-  Setup<Scalar> own{0,
-                    static_cast<int>(setup.options.integer("heads")),
-                    options,
-                    setup.parameters.inside(name),
-                    setup.signal,
-                    setup.registry,
-                    setup.tokens,
-                    setup.grid};
-  return entry.template make_position<Scalar>(own);
-}
-
-template <class Scalar>
 ProjectedAttention<Scalar>::ProjectedAttention(Setup<Scalar>& setup)
     : sizes_(attention_sizes(setup.inputs, setup.outputs, setup.options)),
       query_(setup.parameters, "query", sizes_.inputs, sizes_.embed),
@@ -272,8 +252,6 @@ void ProjectedAttention<Scalar>::next_token(Tensor<const Scalar> x, Tensor<const
   write(residual, y);
 }
 
-template std::unique_ptr<Position<float>> make_bias(const Setup<float>&);
-template std::unique_ptr<Position<double>> make_bias(const Setup<double>&);
 template class ProjectedAttention<float>;
 template class ProjectedAttention<double>;
 

@@ -39,14 +39,6 @@ struct AttentionSizes {
 /// outputs and is not.
 AttentionSizes attention_sizes(int inputs, int outputs, const OptionValues& options);
 
-/// What the option `position` says where there is none.
-inline constexpr const char* no_position = "none";
-
-/// The bias by distance that the option `position` names, its parameters under its name; null where there is none.
-/// Throws Error(Exit::mistake) where it is no bias.
-template <class Scalar>
-std::unique_ptr<Position<Scalar>> make_bias(const Setup<Scalar>& setup);
-
 /// x → queries [B, N, E]; x and the extra channels → keys and values [B, N, E + O]; a core between them; → y. The
 /// parameters: `query` C → E, `key_value` C + X → E + O (of inputs, x's channels first; of outputs, the keys), and where
 /// the layer projects its output, `output` O → outputs.
@@ -92,8 +84,6 @@ class ProjectedAttention : public Layer<Scalar> {
   Tensor<Scalar> extra_gradient_;
 };
 
-extern template std::unique_ptr<Position<float>> make_bias(const Setup<float>&);
-extern template std::unique_ptr<Position<double>> make_bias(const Setup<double>&);
 extern template class ProjectedAttention<float>;
 extern template class ProjectedAttention<double>;
 

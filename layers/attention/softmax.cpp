@@ -1,4 +1,5 @@
 // attention/softmax and attention/causal: softmax attention over all tokens, and over those up to a token.
+#include "layer/score_bias.hpp"
 #include "softmax_core.hpp"
 
 namespace ridgeline {
@@ -10,12 +11,12 @@ class SoftmaxAttention final : public ProjectedAttention<Scalar> {
   static void declare(OptionSet& options) { declare_attention_options(options, {false, true, "yes"}); }
 
   static Properties properties(const OptionValues& options) {
-    const bool anywhere = options.text("position") == no_position;
+    const bool anywhere = options.text("position") == "none";
     return {false, anywhere, anywhere};
   }
 
   explicit SoftmaxAttention(Setup<Scalar>& setup) : ProjectedAttention<Scalar>(setup) {
-    this->set_core(softmax::make_core<Scalar>(this->sizes(), false, make_bias(setup)));
+    this->set_core(softmax::make_core<Scalar>(this->sizes(), false, make_score_bias(setup, this->sizes().heads)));
   }
 };
 
@@ -31,7 +32,7 @@ class CausalAttention final : public ProjectedAttention<Scalar> {
   }
 
   explicit CausalAttention(Setup<Scalar>& setup) : ProjectedAttention<Scalar>(setup) {
-    this->set_core(softmax::make_core<Scalar>(this->sizes(), true, make_bias(setup)));
+    this->set_core(softmax::make_core<Scalar>(this->sizes(), true, make_score_bias(setup, this->sizes().heads)));
   }
 
   bool continues() const override { return true; }
