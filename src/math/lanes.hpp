@@ -2,6 +2,9 @@
 //
 // On a CPU, Kokkos' ranges inside a team leave it to the compiler whether a loop becomes vector instructions, and a sum
 // never does, as the compiler may not reorder it. A loop under `omp simd` does, in an order that is fixed in a build.
+//
+// All take the body by value and are always inlined: of a body that is referred to, a compiler reads what it captured
+// again in every pass, as the pass may have written it, and gathers numbers one by one that lie side by side.
 
 #pragma once
 
@@ -46,7 +49,7 @@ KOKKOS_INLINE_FUNCTION LaneRange own_lanes(const TeamMember& team, int n) {
 /// choice between two values, and calls nothing that is not inlined (of the functions of <cmath>, sqrt, fabs, fmin and
 /// fmax are; math/elementary.hpp has others).
 template <class TeamMember, class Body>
-KOKKOS_INLINE_FUNCTION void for_lanes(const TeamMember& team, int n, const Body& body) {
+KOKKOS_FORCEINLINE_FUNCTION void for_lanes(const TeamMember& team, int n, Body body) {
   if constexpr (detail::team_on_host<TeamMember>) {
     const detail::LaneRange own = detail::own_lanes(team, n);
     RIDGELINE_SIMD()
@@ -59,7 +62,7 @@ KOKKOS_INLINE_FUNCTION void for_lanes(const TeamMember& team, int n, const Body&
 /// The sum of body(i) over i in 0..n, the same on every lane of the team; 0 for n = 0. All lanes call it. The order of
 /// the sum is fixed: the same bits on every call of one build, for one team size.
 template <class TeamMember, class Body>
-KOKKOS_INLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, const Body& body) {
+KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, Body body) {
   using Value = std::decay_t<decltype(body(0))>;
   Value sum = 0;
   if constexpr (detail::team_on_host<TeamMember>) {
@@ -74,11 +77,37 @@ KOKKOS_INLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, const Body&
   return sum;
 }
 
+template <class Value>
+struct FourSums {
+  Value first, second, third, fourth;
+};
+
+/// Four sums as sum_lanes makes them, of what four bodies give: on a CPU in one pass, where the additions of one do not
+/// wait for those of another, and what the bodies share is read once.
+template <class TeamMember, class A, class B, class C, class D>
+KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const TeamMember& team, int n, A a, B b, C c, D d) {
+  using Value = std::decay_t<decltype(a(0))>;
+  if constexpr (detail::team_on_host<TeamMember>) {
+    if (team.team_size() == 1) {
+      Value first = 0, second = 0, third = 0, fourth = 0;
+      RIDGELINE_SIMD(reduction(+ : first, second, third, fourth))
+      for (int i = 0; i < n; ++i) {
+        first += a(i);
+        second += b(i);
+        third += c(i);
+        fourth += d(i);
+      }
+      return FourSums<Value>{first, second, third, fourth};
+    }
+  }
+  return FourSums<Value>{sum_lanes(team, n, a), sum_lanes(team, n, b), sum_lanes(team, n, c), sum_lanes(team, n, d)};
+}
+
 /// The largest of body(i) over i in 0..n, the same on every lane of the team; the lowest finite value for n = 0 and
 /// where all are -infinity, so that exp(value - largest) is never NaN for want of a finite value. All lanes call it.
 /// NaN among the values may or may not win.
 template <class TeamMember, class Body>
-KOKKOS_INLINE_FUNCTION auto max_lanes(const TeamMember& team, int n, const Body& body) {
+KOKKOS_FORCEINLINE_FUNCTION auto max_lanes(const TeamMember& team, int n, Body body) {
   using Value = std::decay_t<decltype(body(0))>;
   constexpr Value lowest = Kokkos::reduction_identity<Value>::max();  // as numeric_limits has it, for devices too
   Value largest = lowest;

@@ -61,14 +61,24 @@ KOKKOS_INLINE_FUNCTION void store(const Team& team, const double* row, int width
 template <class Left, class Right, class Result>
 KOKKOS_INLINE_FUNCTION void multiply_transposed(const Team& team, const Left& a, const Right& b, const Result& result) {
   team.team_barrier();
-  const int length = static_cast<int>(a.extent(1));
-  for (int i = 0; i < static_cast<int>(a.extent(0)); ++i)
-    for (int j = 0; j < static_cast<int>(b.extent(0)); ++j) {
-      const double* left = &a(i, 0);
-      const double* right = &b(j, 0);
-      const double sum = sum_lanes(team, length, [=](int d) { return left[d] * right[d]; });
-      Kokkos::single(Kokkos::PerTeam(team), [=]() { result(i, j) = sum; });
+  const int length = static_cast<int>(a.extent(1)), rows = static_cast<int>(b.extent(0));
+  for (int i = 0; i < static_cast<int>(a.extent(0)); ++i) {
+    const double* left = &a(i, 0);
+    // Four rows at a time; past the last, it is read again and written once more.
+    for (int j = 0; j < rows; j += 4) {
+      const auto row = [=](int k) { return j + k < rows ? j + k : rows - 1; };
+      const double *r0 = &b(j, 0), *r1 = &b(row(1), 0), *r2 = &b(row(2), 0), *r3 = &b(row(3), 0);
+      const FourSums<double> sums = sum_lanes(
+          team, length, [=](int d) { return left[d] * r0[d]; }, [=](int d) { return left[d] * r1[d]; },
+          [=](int d) { return left[d] * r2[d]; }, [=](int d) { return left[d] * r3[d]; });
+      Kokkos::single(Kokkos::PerTeam(team), [=]() {
+        result(i, j) = sums.first;
+        result(i, row(1)) = sums.second;
+        result(i, row(2)) = sums.third;
+        result(i, row(3)) = sums.fourth;
+      });
     }
+  }
   team.team_barrier();
 }
 
@@ -93,8 +103,14 @@ KOKKOS_INLINE_FUNCTION void multiply_columns(const Team& team, const Left& a, co
 /// row += Σ_k factor(k) matrix[k, :]
 template <class Source, class Factor>
 KOKKOS_INLINE_FUNCTION void add_rows(const Team& team, const Source& matrix, const Factor& factor, double* row) {
-  const int columns = static_cast<int>(matrix.extent(1));
-  for (int k = 0; k < static_cast<int>(matrix.extent(0)); ++k) {
+  const int columns = static_cast<int>(matrix.extent(1)), rows = static_cast<int>(matrix.extent(0));
+  int k = 0;
+  for (; k + 4 <= rows; k += 4) {  // so that `row` is read and written once for four of them
+    const double f0 = factor(k), f1 = factor(k + 1), f2 = factor(k + 2), f3 = factor(k + 3);
+    const double *m0 = &matrix(k, 0), *m1 = &matrix(k + 1, 0), *m2 = &matrix(k + 2, 0), *m3 = &matrix(k + 3, 0);
+    for_lanes(team, columns, [=](int d) { row[d] += f0 * m0[d] + f1 * m1[d] + f2 * m2[d] + f3 * m3[d]; });
+  }
+  for (; k < rows; ++k) {
     const double times = factor(k);
     const double* in = &matrix(k, 0);
     for_lanes(team, columns, [=](int d) { row[d] += times * in[d]; });
