@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/large_memory.hpp"
 #include "core/tensor.hpp"
 
 namespace ridgeline {
@@ -107,7 +108,7 @@ class Arena {
 
     void allocate(const char* name) {
       storage = {};
-      storage = Kokkos::View<char*, Memory>(Kokkos::view_alloc(std::string(name), Kokkos::WithoutInitializing), peak);
+      storage = large_memory<char>(name, peak);
     }
 
     void restart() {

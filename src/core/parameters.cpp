@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/large_memory.hpp"
 #include "core/random.hpp"
 
 namespace ridgeline {
@@ -51,8 +52,8 @@ void Parameters<Scalar>::declare(Parameter<Scalar>& parameter, const std::string
 
 template <class Scalar>
 void Parameters<Scalar>::allocate() {
-  values_ = Kokkos::View<Scalar*, Memory>("ridgeline::parameters", length_);
-  gradients_ = Kokkos::View<Scalar*, Memory>("ridgeline::gradients", length_);
+  values_ = large_zero_memory<Scalar>("ridgeline::parameters", length_);
+  gradients_ = large_zero_memory<Scalar>("ridgeline::gradients", length_);
   for (const Entry& entry : entries_) {
     entry.parameter->value = Vector<Scalar>(values_.data() + entry.offset, entry.size);
     entry.parameter->gradient = Vector<Scalar>(gradients_.data() + entry.offset, entry.size);

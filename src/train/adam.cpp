@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/large_memory.hpp"
 #include "math/rows.hpp"
 
 namespace ridgeline {
@@ -45,8 +46,8 @@ void measure(Vector<const Scalar> gradients, Kokkos::View<double*, Memory> parti
 
 template <class Scalar>
 Adam<Scalar>::Adam(std::size_t length, Kokkos::View<double, Memory> norm)
-    : first_("ridgeline::adam/first_moment", length),
-      second_("ridgeline::adam/second_moment", length),
+    : first_(large_zero_memory<Scalar>("ridgeline::adam/first_moment", length)),
+      second_(large_zero_memory<Scalar>("ridgeline::adam/second_moment", length)),
       partial_("ridgeline::adam/partial_norms", chunks(length)),
       norm_(std::move(norm)) {}
 
