@@ -32,12 +32,12 @@ class ContractedOrder final : public Layer<Scalar> {
     sums_ = arena.kept<Scalar>(2 * hk, batch);
     coefficients_ = arena.kept<Scalar>(2 * hk, batch, d);
     mapped_ = arena.kept<Scalar>(hk, batch, d);
-    synthesis_ = arena.kept<Scalar>(hk, batch, set_.outputs);
+    synthesis_ = arena.kept<Scalar>(hk, batch, apart(set_.outputs, batch));
     ridge_map_.reserve(set_.heads, set_.basis, batch, d, arena);
     phi_gradient_ = arena.passing<Scalar>(rows, 2 * hk);
     folded_gradient_ = arena.passing<Scalar>(2 * hk, d);
     folded_bias_gradient_ = arena.passing<Scalar>(2 * hk);
-    contracted_gradient_ = arena.passing<Scalar>(2 * hk, batch, d);
+    contracted_gradient_ = arena.passing<Scalar>(2 * hk, batch, apart(d, batch));
     sums_gradient_ = arena.passing<Scalar>(2 * hk, batch);
     coefficients_gradient_ = arena.passing<Scalar>(2 * hk, batch, d);
     mapped_gradient_ = arena.passing<Scalar>(hk, batch, d);
@@ -106,6 +106,13 @@ class ContractedOrder final : public Layer<Scalar> {
   }
 
  private:
+  /// Room for so many channels in an array [basis, B, channels] of which products read one sample's rows, B·channels from
+  /// one to the next. Where that is a power of two, all of them fall on the same few lines of a cache.
+  static int apart(int channels, int batch) {
+    constexpr int line = 64 / sizeof(Scalar), few = 1024 / sizeof(Scalar);
+    return std::int64_t{channels} * batch % few == 0 ? channels + line : channels;
+  }
+
   Scalar weight() const { return static_cast<Scalar>(set_.token_weight(shape_.tokens)); }
 
   // Head rows [H, K, B, D] of an array [.., B, D], from its row `first` on.
@@ -163,12 +170,12 @@ class ContractedOrder final : public Layer<Scalar> {
 
   void synthesise(const Tensor<Scalar>& y) const {
     const int d = set_.inputs, o = set_.outputs, hk = set_.all_basis(), n = shape_.tokens, batch = shape_.batch;
-    const int rows = set_.basis * batch;
+    const int rows = set_.basis * batch, apart_o = extent(synthesis_, 2);
     gemm<Scalar>({rows, o, d, set_.heads}, {mapped_.data(), d, Op::none, std::int64_t{rows} * d},
                  {maps_.output.weight.value.data(), set_.all_width(), Op::transpose, d},
-                 {synthesis_.data(), o, std::int64_t{rows} * o});
+                 {synthesis_.data(), apart_o, std::int64_t{rows} * apart_o});
     gemm<Scalar>({n, o, hk, batch}, {phi_.data(), 2 * hk, Op::none, std::int64_t{n} * 2 * hk},
-                 {synthesis_.data(), batch * o, Op::none, o}, {y.data(), o, std::int64_t{n} * o});
+                 {synthesis_.data(), batch * apart_o, Op::none, apart_o}, {y.data(), o, std::int64_t{n} * o});
   }
 
   // ---- backward, in the opposite order ----
@@ -188,7 +195,7 @@ class ContractedOrder final : public Layer<Scalar> {
   }
 
   void project_backward(Linear<Scalar>& map, int first) const {
-    const int d = set_.inputs, rows = set_.basis * shape_.batch;
+    const int d = set_.inputs, rows = set_.basis * shape_.batch, apart_d = extent(contracted_gradient_, 2);
     const std::int64_t stride = std::int64_t{rows} * d;
     const Scalar* gradient = row_pointer(coefficients_gradient_, first);
     gemm<Scalar>({d, d, rows, set_.heads}, {gradient, d, Op::transpose, stride},
@@ -198,29 +205,32 @@ class ContractedOrder final : public Layer<Scalar> {
                  {gradient, d, Op::none, stride}, {map.bias.gradient.data(), d, d}, {1, 1});
     gemm<Scalar>({rows, d, d, set_.heads}, {gradient, d, Op::none, stride},
                  {map.weight.value.data(), d, Op::none, std::int64_t{d} * d},
-                 {row_pointer(contracted_gradient_, first), d, stride});
+                 {row_pointer(contracted_gradient_, first), apart_d, std::int64_t{rows} * apart_d});
   }
 
   // dΦ = x dPᵀ, and for the queries + dy Fᵀ.
   void contract_backward(const Tensor<const Scalar>& x, const Tensor<const Scalar>& dy) const {
     const int d = set_.inputs, o = set_.outputs, hk = set_.all_basis(), n = shape_.tokens, batch = shape_.batch;
+    const int apart_d = extent(contracted_gradient_, 2), apart_o = extent(synthesis_, 2);
     const std::int64_t stride = std::int64_t{n} * 2 * hk;
     gemm<Scalar>({n, 2 * hk, d, batch}, {x.data(), d, Op::none, std::int64_t{n} * d},
-                 {contracted_gradient_.data(), batch * d, Op::transpose, d}, {phi_gradient_.data(), 2 * hk, stride},
-                 {weight(), 0});
+                 {contracted_gradient_.data(), batch * apart_d, Op::transpose, apart_d},
+                 {phi_gradient_.data(), 2 * hk, stride}, {weight(), 0});
     gemm<Scalar>({n, hk, o, batch}, {dy.data(), o, Op::none, std::int64_t{n} * o},
-                 {synthesis_.data(), batch * o, Op::transpose, o}, {phi_gradient_.data(), 2 * hk, stride}, {1, 1});
+                 {synthesis_.data(), batch * apart_o, Op::transpose, apart_o}, {phi_gradient_.data(), 2 * hk, stride},
+                 {1, 1});
   }
 
   // dM = dlogitsᵀ x; dx = dlogits M + Φ dP.
   void basis_backward(const Tensor<const Scalar>& x, const Tensor<Scalar>& dx) const {
     const int all = 2 * set_.all_basis(), d = set_.inputs, n = shape_.tokens, batch = shape_.batch;
+    const int apart_d = extent(contracted_gradient_, 2);
     gemm<Scalar>({all, d, shape_.rows()}, {phi_gradient_.data(), all, Op::transpose}, {x.data(), d},
                  {folded_gradient_.data(), d});
     if (dx.data() == nullptr) return;
     gemm<Scalar>({shape_.rows(), d, all}, {phi_gradient_.data(), all}, {folded_.data(), d}, {dx.data(), d});
     gemm<Scalar>({n, d, all, batch}, {phi_.data(), all, Op::none, std::int64_t{n} * all},
-                 {contracted_gradient_.data(), batch * d, Op::none, d}, {dx.data(), d, std::int64_t{n} * d},
+                 {contracted_gradient_.data(), batch * apart_d, Op::none, apart_d}, {dx.data(), d, std::int64_t{n} * d},
                  {weight(), 1});
   }
 
@@ -249,11 +259,11 @@ class ContractedOrder final : public Layer<Scalar> {
   Matrix<Scalar> phi_, phi_gradient_;                    // [B·N, 2HK]; dΦ becomes dlogits
   Matrix<Scalar> folded_, folded_gradient_;              // [2HK, D]: M
   Vector<Scalar> folded_bias_, folded_bias_gradient_;    // [2HK]: m
-  Tensor<Scalar> contracted_, contracted_gradient_;      // [2HK, B, D]: P
+  Tensor<Scalar> contracted_, contracted_gradient_;      // [2HK, B, D]: P; of the gradient, D as `apart` says
   Matrix<Scalar> sums_, sums_gradient_;                  // [2HK, B]: s
   Tensor<Scalar> coefficients_, coefficients_gradient_;  // [2HK, B, D]: A, then Y, without the biases
   Tensor<Scalar> mapped_, mapped_gradient_;              // [HK, B, D]: C A
-  Tensor<Scalar> synthesis_, synthesis_gradient_;        // [HK, B, outputs]: F
+  Tensor<Scalar> synthesis_, synthesis_gradient_;        // [HK, B, outputs]: F, outputs as `apart` says; its gradient
 };
 
 }  // namespace
