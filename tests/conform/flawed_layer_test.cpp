@@ -49,6 +49,8 @@ enum class Flaw {
   reserves_more,
   miscounts_nothing,
   garbled_name,
+  drifts,
+  remembers_sequences,
 };
 
 /// y = (x Wᵀ)² + b, entry by entry, for each token by itself.
@@ -115,6 +117,19 @@ class Flawed final : public Layer<Scalar> {
     return operations;
   }
 
+  bool continues() const override { return true; }
+  void reserve_sequence(const Shape& longest, Arena& arena) override { reserve({longest.batch, 1}, arena); }
+  void begin_sequence() override {
+    token_ = 0;
+    ++sequences_;
+  }
+  void next_token(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
+    forward(x, residual, y);
+    if (flaw_ == Flaw::drifts) spoil(x, y, hidden_, {flaw_, static_cast<Scalar>(1e-3 * token_)});
+    if (flaw_ == Flaw::remembers_sequences) spoil(x, y, hidden_, {flaw_, static_cast<Scalar>(1e-3 * (sequences_ - 1))});
+    ++token_;
+  }
+
   struct Spoiling {
     Flaw flaw;
     Scalar amount;
@@ -178,6 +193,8 @@ class Flawed final : public Layer<Scalar> {
             case Flaw::sees_batch:
             case Flaw::sees_length:
             case Flaw::remembers_elsewhere:
+            case Flaw::drifts:
+            case Flaw::remembers_sequences:
               entry += amount;
               break;
             case Flaw::sees_second_sample:
@@ -212,6 +229,7 @@ class Flawed final : public Layer<Scalar> {
     if (flaw_ == Flaw::sees_batch) amount = 1e-9 * shape.batch;
     if (flaw_ == Flaw::sees_length) amount *= shape.tokens;
     if (flaw_ == Flaw::remembers_elsewhere) amount *= made_;
+    if (flaw_ == Flaw::drifts || flaw_ == Flaw::remembers_sequences) amount = 0;
     return {flaw_, static_cast<Scalar>(amount)};
   }
 
@@ -219,7 +237,7 @@ class Flawed final : public Layer<Scalar> {
 
   Flaw flaw_;
   Linear<Scalar> map_;
-  int made_, calls_ = 0, large_shapes_ = 0, reserved_ = 0;
+  int made_, calls_ = 0, large_shapes_ = 0, reserved_ = 0, token_ = 0, sequences_ = 0;
   Matrix<Scalar> hidden_;    // [B·N, outputs]
   Matrix<Scalar> gradient_;  // [B·N, outputs]
   ColumnSums<Scalar> sums_;
@@ -245,6 +263,8 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::sees_last_token, "sees_last_token", "causal", "earlier output"},
     {Flaw::gradient_sees_last_token, "gradient_sees_last_token", "causal", "the gradient of an earlier one"},
     {Flaw::gradient_reaches_last_token, "gradient_reaches_last_token", "causal", "has a gradient there"},
+    {Flaw::drifts, "drifts", "one by one", "once, the output is off"},
+    {Flaw::remembers_sequences, "remembers_sequences", "one by one", "in a second sequence, the output is off"},
     {Flaw::sees_position, "sees_position", "permutation", "another order"},
     {Flaw::sees_length, "sees_length", "grid", "given twice"},
     {Flaw::writes_beyond, "writes_beyond", "guard zones", "kept"},
