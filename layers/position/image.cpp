@@ -32,8 +32,9 @@ class ImagePosition final : public Position<Scalar> {
     const int width = grid.columns;
     Kokkos::parallel_for(
         "ridgeline::image_position", RangePolicy(0, extent(values, 0)), KOKKOS_LAMBDA(int pixel) {
-          values(pixel, 0) = static_cast<Scalar>(pixel / width) / rows - Scalar(0.5);
-          values(pixel, 1) = static_cast<Scalar>(pixel % width) / columns - Scalar(0.5);
+          const int row = pixel / width, column = pixel % width;
+          values(pixel, 0) = static_cast<Scalar>(row) / rows - Scalar(0.5);
+          values(pixel, 1) = static_cast<Scalar>(column) / columns - Scalar(0.5);
         });
   }
 

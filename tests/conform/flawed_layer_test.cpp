@@ -265,6 +265,8 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::gradient_reaches_last_token, "gradient_reaches_last_token", "causal", "has a gradient there"},
     {Flaw::drifts, "drifts", "one by one", "once, the output is off"},
     {Flaw::remembers_sequences, "remembers_sequences", "one by one", "in a second sequence, the output is off"},
+    {Flaw::sees_last_token, "sees_another_token", "pointwise", "change the output"},
+    {Flaw::gradient_sees_last_token, "gradient_sees_another_token", "pointwise", "change the gradient"},
     {Flaw::sees_position, "sees_position", "permutation", "another order"},
     {Flaw::sees_length, "sees_length", "grid", "given twice"},
     {Flaw::writes_beyond, "writes_beyond", "guard zones", "kept"},
@@ -296,7 +298,7 @@ LayerName registered(Flaw flaw, const std::string& name) {
   entry.kind = "flawed";
   entry.name = name;
   entry.summary = "a layer with a flaw";
-  entry.properties = [](const OptionValues&) { return Properties{true, true, true}; };
+  entry.properties = [](const OptionValues&) { return Properties{true, true, true, true}; };
   entry.make_float = [flaw](Setup<float>& setup) { return std::make_unique<Flawed<float>>(setup, flaw); };
   entry.make_double = [flaw](Setup<double>& setup) { return std::make_unique<Flawed<double>>(setup, flaw); };
   return added_once(entry);

@@ -295,6 +295,26 @@ TEST(OptionValues, MayBeTheDefaultsOfOthers) {
   EXPECT_TRUE(set.given("x"));
 }
 
+TEST(OptionValues, MayBeAListOfLayers) {
+  OptionSet options;
+  options.layers("attention", "attention", {"functional"}, "one a block");
+  EXPECT_EQ(OptionValues::defaults(options).texts("attention"), std::vector<std::string>{"functional"});
+  EXPECT_EQ(OptionValues::from(options, {{"attention", "softmax  functional"}}, "model", layers).texts("attention"),
+            (std::vector<std::string>{"softmax", "functional"}));
+  EXPECT_EQ(options.find("attention")->type_text(), "1 or more attention layers");
+  EXPECT_EQ(sentence(options, {{"attention", "sotfmax"}}),
+            "[model] attention = sotfmax is not a known attention layer; did you mean softmax?");
+  EXPECT_EQ(sentence(options, {{"attention", "softmax sotfmax"}}),
+            "[model] attention = softmax sotfmax holds sotfmax, which is not a known attention layer; did you mean "
+            "softmax?");
+  EXPECT_EQ(sentence(options, {{"attention", ""}}),
+            "[model] attention has no value; it takes names of registered attention layers.");
+  OptionSet missing;
+  missing.layers("attention", "attention", {"gone"}, "");
+  EXPECT_NE(sentence(missing, {}).find("attention = gone (the default) is not a known attention layer"),
+            std::string::npos);
+}
+
 TEST(OptionValues, LayersMayAllowOtherWords) {
   OptionSet options;
   options.layer("position", "position", "none", "").one_of({"none"});
