@@ -95,11 +95,13 @@ ridgeline_test_program(layer_tests layers)
 ridgeline_test_program(conform_tests conform)
 ridgeline_test_program(program_tests program)
 include(TestPlugins)
-# A tool for Kokkos to load: tests/tools/NAME.cpp becomes build/NAME/tools/NAME.so.
-add_library(watch MODULE tests/tools/watch.cpp)
-set_target_properties(watch PROPERTIES PREFIX "" SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+# Tools for Kokkos to load: tests/tools/NAME.cpp becomes build/NAME/tools/NAME.so.
+foreach(tool watch mark)
+  add_library(${tool} MODULE tests/tools/${tool}.cpp)
+  set_target_properties(${tool} PROPERTIES PREFIX "" SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+endforeach()
 if(TARGET program_tests)
-  add_dependencies(program_tests ridgeline_program ${ridgeline_test_plugins} watch)
+  add_dependencies(program_tests ridgeline_program ${ridgeline_test_plugins} watch mark)
 endif()
 
 # plugins/NAME becomes build/NAME/plugins/NAME.so, which tests/plugins loads: the source and the function that a user has,

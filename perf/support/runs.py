@@ -12,9 +12,13 @@ class Failed(Exception):
     """A program did not do what it was asked; the text is one sentence."""
 
 
-def add_build_options(parser):
+def add_build_option(parser):
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/openmp", metavar="FOLDER",
                         help="the build whose programs are measured (default: build/openmp)")
+
+
+def add_build_options(parser):
+    add_build_option(parser)
     parser.add_argument("--clock", choices=("wall", "processor"), default="wall",
                         help="processor: the process's own processor time, which other users of the machine do not "
                              "lengthen; for one thread, where waiting is not work (default: %(default)s)")

@@ -98,11 +98,10 @@ void Console::log(const std::string& text, LogLevel level) {
 
 bool Console::logs(LogLevel level) const { return log_ && log_->should_log(level_of(level)); }
 
+bool Console::progress_is_due() const { return !quiet_ && terminal_ && wall_time() - last_drawn_ >= 0.1; }
+
 void Console::progress(const std::string& text) {
-  if (quiet_ || !terminal_) return;
-  const double now = wall_time();
-  if (now - last_drawn_ < 0.1) return;
-  last_drawn_ = now;
+  last_drawn_ = wall_time();
   drawn_ = true;
   std::printf("\r\033[K%s", text.c_str());
   std::fflush(stdout);

@@ -43,7 +43,8 @@ class Console {
   void log(const std::string& text, LogLevel level = LogLevel::info);
   /// Whether the log takes lines of this level: what is costly to find out is found out for it alone.
   bool logs(LogLevel level) const;
-  /// On a terminal, redraws the line of progress, a few times a second at most; elsewhere nothing.
+  /// Whether the line of progress is to be drawn anew: on a terminal, a few times a second.
+  bool progress_is_due() const;
   void progress(const std::string& text);
 
  private:

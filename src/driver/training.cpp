@@ -85,7 +85,7 @@ void Training<Scalar>::take_step() {
   progress.loss += loss;
   ++progress.steps;
   progress.tokens += trainer_.last_tokens();
-  console_.progress(progress_text());
+  if (console_.progress_is_due()) console_.progress(progress_text());
   const double taken = wall_time() - began;
   progress.seconds += taken;
   longest_step_ = std::max(longest_step_, taken);

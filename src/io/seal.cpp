@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/crc.hpp>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "io/crc32.hpp"
 
 namespace ridgeline::hdf5 {
 namespace {
@@ -32,8 +32,8 @@ std::string seal_of(std::uint32_t crc, std::uintmax_t bytes) {
 }  // namespace
 
 void write_seal(char* image, std::size_t bytes) {
-  boost::crc_32_type crc;
-  crc.process_bytes(image + seal_bytes, bytes - seal_bytes);
+  Crc32 crc;
+  crc.process(image + seal_bytes, bytes - seal_bytes);
   std::memcpy(image, seal_of(crc.checksum(), bytes - seal_bytes).data(), seal_bytes);
 }
 
@@ -44,12 +44,12 @@ bool check_seal(const std::filesystem::path& path) {
   file.read(seal.data(), seal_bytes);
   if (seal.compare(0, hdf5_signature.size(), hdf5_signature) == 0) return false;
   if (seal.compare(0, title.size(), title) != 0) refuse(path, "it is not an HDF5 file, or it is damaged or cut short");
-  boost::crc_32_type crc;
+  Crc32 crc;
   std::uintmax_t bytes = 0;
   std::vector<char> part(std::size_t{1} << 20);
   while (file) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
-    crc.process_bytes(part.data(), static_cast<std::size_t>(file.gcount()));
+    crc.process(part.data(), static_cast<std::size_t>(file.gcount()));
     bytes += static_cast<std::uintmax_t>(file.gcount());
   }
   if (file.bad()) refuse(path, std::strerror(errno));

@@ -41,6 +41,7 @@ void Trainer<Scalar>::begin_epoch(std::int64_t epoch) {
   if (epoch == epoch_loaded_) return;
   const Region region("data");
   epoch_loaded_ = epoch;
+  step_loaded_ = -1;
   if (plan_.resample)
     data_.fill(task_, static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(data_.samples()));
   const std::vector<int> order = shuffled(data_.samples(), plan_.seed, static_cast<std::uint64_t>(epoch));
@@ -49,9 +50,11 @@ void Trainer<Scalar>::begin_epoch(std::int64_t epoch) {
 }
 
 template <class Scalar>
-void Trainer<Scalar>::load_batch() {
+void Trainer<Scalar>::load_batch(std::int64_t step) {
+  if (step == step_loaded_) return;
   const Region region("data");
-  const int first = static_cast<int>(steps_taken_ % per_epoch_) * plan_.batch;
+  step_loaded_ = step;
+  const int first = static_cast<int>(step % per_epoch_) * plan_.batch;
   batch_.gather(data_, order_, first, std::min(plan_.batch, data_.samples() - first));
 }
 
@@ -59,7 +62,7 @@ template <class Scalar>
 double Trainer<Scalar>::step() {
   begin_epoch(steps_taken_ / per_epoch_);  // copies: not part of the step
   const Region region("step", Parts::timed_for_tools);
-  load_batch();
+  load_batch(steps_taken_);
   const Tensor<const Scalar> inputs = batch_.inputs();
   const Shape shape = shape_of(inputs);
   const Tensor<Scalar> prediction(prediction_memory_.data(), shape.batch, shape.tokens, data_.targets());
@@ -85,6 +88,9 @@ double Trainer<Scalar>::step() {
     adam_.step(model_.parameters().values(), model_.parameters().gradients(), steps_taken_ + 1,
                learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_, plan_.steps), plan_.gradient_clip);
   }
+  // The device has the next batch ready by the time the host has looked at this one's status.
+  const bool is_last = (steps_taken_ + 1) % per_epoch_ == 0 || steps_taken_ + 1 >= plan_.steps;
+  if (!is_last) load_batch(steps_taken_ + 1);
   model_.status().read();
   check();
   last_tokens_ = shape.rows();

@@ -1,5 +1,6 @@
 // The training loop, a step at a time. After its first step it allocates nothing on the device, and copies nothing but
 // the model's status, once a step, and before an epoch the order of the samples, and new ones where they are drawn anew.
+// A batch is gathered on the device behind the step before it.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +58,17 @@ class Trainer {
   Adam<Scalar>& optimiser() { return adam_; }
   const Adam<Scalar>& optimiser() const { return adam_; }
   /// Continues after this many steps, as a checkpoint says.
-  void continue_from(std::int64_t steps) { steps_taken_ = steps; }
+  void continue_from(std::int64_t steps) {
+    steps_taken_ = steps;
+    epoch_loaded_ = -1;
+  }
 
   /// Bytes of device memory of optimiser, batch and predictions.
   static double bytes(std::size_t parameters, const Task& task, int batch);
 
  private:
   void begin_epoch(std::int64_t epoch);
-  void load_batch();
+  void load_batch(std::int64_t step);
   void check() const;
 
   Model<Scalar>& model_;
@@ -74,6 +78,7 @@ class Trainer {
   std::int64_t per_epoch_;
   std::int64_t steps_taken_ = 0;
   std::int64_t epoch_loaded_ = -1;
+  std::int64_t step_loaded_ = -1;  // whose batch is in batch_
   std::int64_t last_tokens_ = 0;
 
   Adam<Scalar> adam_;

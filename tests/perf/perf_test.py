@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["check", "compare", "roofline", "scaling"]
+COMMANDS = ["check", "compare", "loop", "roofline", "scaling"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "perf"))
 
@@ -151,6 +152,58 @@ class Scaling(unittest.TestCase):
         self.assertIn("plot", self.scaling.script(rows))
 
 
+class Loop(unittest.TestCase):
+    loop = command("loop")
+
+    def test_calls_are_counted_from_the_first_steps_end_to_the_last_ones(self):
+        trace = """
+1  write(-1, "push epoch", 10) = -1 EBADF (Bad file descriptor)
+1  openat(AT_FDCWD, "before", O_RDONLY) = 3
+1  write(-1, "pop step", 8) = -1 EBADF (Bad file descriptor)
+1  futex(0x1, FUTEX_WAIT <unfinished ...>
+2  openat(AT_FDCWD, "within", O_RDONLY) = 3
+1  <... futex resumed>) = 0
+1  write(-1, "allocate ridgeline::batch", 25) = -1 EBADF (Bad file descriptor)
+1  brk(0x1) = 0x1
+2  clone3({flags=CLONE_VM}, 88) = 3
+1  write(-1, "pop step", 8) = -1 EBADF (Bad file descriptor)
+1  openat(AT_FDCWD, "checkpoint", O_RDONLY) = 3
+1  write(-1, "pop epoch", 9) = -1 EBADF (Bad file descriptor)
+1  openat(AT_FDCWD, "after", O_RDONLY) = 3
+"""
+        counts, steps = self.loop.calls_in_steps(trace)
+        self.assertEqual((counts, steps), ({"openat": 1, "view ridgeline::batch": 1, "brk": 1, "clone3": 1}, 1))
+        self.assertEqual({self.loop.kind_of(name) for name in counts}, {"files", "views", "memory", "threads"})
+        with self.assertRaises(runs.Failed):
+            self.loop.calls_in_steps('1  write(-1, "pop epoch", 9) = -1 EBADF\n')
+
+    def test_times_are_of_regions_and_leave_the_first_step_out(self):
+        marks, now = [], 0
+
+        def region(name, seconds, inside=()):
+            nonlocal now
+            marks.append((now, "push", name))
+            for part in inside:
+                region(*part)
+            now += seconds
+            marks.append((now, "pop", name))
+
+        steps = [("step", 7, [("data", 0)]), ("step", 2, [("data", 1)]), ("step", 2, [("data", 0.5)])]
+        region("run", 0, [("epoch", 0, [("data", 0.25), *steps, ("evaluation", 3), ("evaluation", 1), ("checkpoint", 0.5)])])
+        found = self.loop.times_of(marks, dict(step_tokens=10, all_tokens=200))
+        self.assertEqual(found, dict(step=2.75, training_rate=10 / 2.75, evaluation_rate=50, checkpoint=0.5, data=0.5,
+                                     epoch_data=0.25))
+        self.assertEqual(self.loop.rows_of_times(dict(steps_of_an_epoch=10, rounds=[found]))[0][3], True)
+        slow = dict(found, evaluation_rate=2, checkpoint=5)
+        self.assertEqual([row[3] for row in self.loop.rows_of_times(dict(steps_of_an_epoch=10, rounds=[slow]))][:2],
+                         [False, False])
+
+    def test_the_start_leaves_evaluations_out(self):
+        marks = self.loop.marks_of("11 push run\n11.25 push evaluation\n15 pop evaluation\n15.5 push step\n16 push ste")
+        self.assertEqual(self.loop.start_of(10, marks), 1.75)
+        self.assertIsNone(self.loop.start_of(10, marks[:3]))
+
+
 class Check(unittest.TestCase):
     check = command("check")
 
@@ -203,6 +256,12 @@ class Programs(unittest.TestCase):
                    "layer_norm|ridge")
         for name in ["layer_norm/forward 32x128", "layer_norm/backward", "ridge/forward", "ridge/backward"]:
             self.assertIn(name, done.stdout)
+
+    def test_a_step_opens_no_file_begins_no_thread_and_takes_no_memory(self):
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not there")
+        done = run("loop", "--build", BUILD, "--only", "calls", "--threads", "2")
+        self.assertIn("threads and processes begun", done.stdout)
 
     def test_every_counted_kernel_is_named_once(self):
         names = runs.output_of([BUILD / "bin/kernels", "--batch", "2", "--tokens", "16", "--count", ""]).splitlines()

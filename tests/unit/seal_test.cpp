@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "files_support.hpp"
+#include "io/crc32.hpp"
 #include "io/hdf5.hpp"
 
 namespace ridgeline::hdf5 {
@@ -43,6 +44,22 @@ TEST(Seal, HasTheCommonCrc) {
   image += "123456789";
   write_seal(image.data(), image.size());
   expect_contains(image, "CRC-32 cbf43926 of the 9 bytes");
+}
+
+/// Of every length up to some words, from every place in a word, in two parts.
+TEST(Seal, CrcDoesNotDependOnHowItIsGiven) {
+  std::string content;
+  for (int i = 0; i < 64; ++i) content += static_cast<char>(i * i * 37 + i);
+  for (std::size_t first = 0; first < 8; ++first)
+    for (std::size_t last = first; last <= content.size(); ++last)
+      for (const std::size_t middle : {first, (first + last) / 2, last}) {
+        boost::crc_32_type expected;
+        expected.process_bytes(content.data() + first, last - first);
+        Crc32 crc;
+        crc.process(content.data() + first, middle - first);
+        crc.process(content.data() + middle, last - middle);
+        ASSERT_EQ(crc.checksum(), expected.checksum()) << first << " to " << last;
+      }
 }
 
 TEST(Seal, AnyChangedByteIsFound) {
