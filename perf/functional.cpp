@@ -4,6 +4,7 @@
 //   functional WORK [--deck inputs/sine.ini] [--set SECTION.KEY=VALUE]... [--repeats 15]
 //   functional WORK --values FOLDER
 //   functional WORK --count
+//   functional WORK --launches
 //
 // WORK: step, a training step of the deck, or BxN, functional attention of B samples of N tokens, forward and backward
 // (width 128, 8 heads, 8 basis functions, single precision).
@@ -11,7 +12,7 @@
 // Timing prints one JSON line: "work", "threads", "operations" of a call, "milliseconds" of each call and the "gemm" rate
 // in GFLOP/s before and after, both by the clock on the wall and in processor time, and in bytes what was "resident"
 // before the work was made and the "peak" while it was timed. --values writes each array as FOLDER/NAME.f32, with the
-// shapes in FOLDER/arrays.json. --count is for perf/check, under callgrind.
+// shapes in FOLDER/arrays.json. --count is for perf/check, under callgrind, --launches for perf/device (see perf/functional/launches.hpp).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "core/kokkos.hpp"
+#include "perf/functional/launches.hpp"
 #include "perf/functional/works.hpp"
 #include "perf/support/counted.hpp"
 #include "perf/support/memory.hpp"
@@ -35,7 +37,7 @@ struct Arguments {
   std::string work, deck = "inputs/sine.ini", values;
   std::vector<Override> overrides;
   int repeats = 15;
-  bool count = false;
+  bool count = false, launches = false;
 };
 
 Arguments read_arguments(const std::vector<std::string>& texts) {
@@ -55,6 +57,8 @@ Arguments read_arguments(const std::vector<std::string>& texts) {
       arguments.repeats = std::atoi(value().c_str());
     else if (texts[i] == "--count")
       arguments.count = true;
+    else if (texts[i] == "--launches")
+      arguments.launches = true;
     else if (arguments.work.empty() && texts[i][0] != '-')
       arguments.work = texts[i];
     else
@@ -125,6 +129,10 @@ int main(int count, char** values) try {
   const KokkosScope kokkos;
   if (!arguments.values.empty()) {
     write_values(arguments);
+  } else if (arguments.launches) {
+    const std::unique_ptr<Work> work = make_work(arguments.work, arguments.deck, arguments.overrides);
+    work->call();
+    fmt::print("{}\n", perf::launches_of([&] { work->call(); }));
   } else if (arguments.count) {
     const std::unique_ptr<Work> work = make_work(arguments.work, arguments.deck, arguments.overrides);
     perf::count(arguments.work.c_str(), [&] { work->call(); });

@@ -2,6 +2,7 @@
 //
 //   kernels [--batch 8] [--tokens 120] [--benchmark_filter=REGEX] [--benchmark_…]
 //   kernels --count TEXT        calls each whose name holds TEXT once, to be counted by callgrind (see perf/check)
+//   kernels --list json         says what each computes and moves, and runs none
 //
 // The context names the GEMM's rates, in float and double, in the same run. Kernels named `memory` are no part of a step:
 // they measure memory, for perf/roofline.
@@ -77,6 +78,16 @@ void count_all(const std::vector<Kernel>& kernels, const std::string& text) {
     if (kernel.name.find(text) != std::string::npos) count(kernel.name.c_str(), kernel.prepare());
 }
 
+void list(const std::vector<Kernel>& kernels) {
+  std::string text;
+  for (const Kernel& kernel : kernels)
+    text +=
+        fmt::format(R"({}{{"name": "{}", "arithmetic": "{}", "operations": {:.0f}, "bytes": {:.0f}, "in_step": {}}})",
+                    text.empty() ? "" : ", ", kernel.name, name_of(kernel.arithmetic), kernel.operations, kernel.bytes,
+                    kernel.in_step);
+  fmt::print("[{}]\n", text);
+}
+
 /// GFLOP/s of the GEMM by either clock: what Google Benchmark calls real and CPU time.
 void add_rates(const std::string& precision, const Clocks& rate) {
   benchmark::AddCustomContext("gemm_" + precision, fmt::format("{:.2f}", rate.wall));
@@ -106,10 +117,15 @@ int measure(int count, char** values) {
   if (const char* batch = take(count, values, "--batch")) sizes.batch = size_of("--batch", batch);
   if (const char* tokens = take(count, values, "--tokens")) sizes.tokens = size_of("--tokens", tokens);
   const char* counted = take(count, values, "--count");
+  const bool listed = take(count, values, "--list") != nullptr;
   const KokkosScope kokkos;
   std::vector<Kernel> kernels = all_kernels(sizes);
   if (counted != nullptr) {
     count_all(kernels, counted);
+    return 0;
+  }
+  if (listed) {
+    list(kernels);
     return 0;
   }
   add_memory(kernels);

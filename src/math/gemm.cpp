@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/kokkos.hpp"
+#include "math/counted.hpp"
 
 #ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
 #include <KokkosBlas_Host_tpl.hpp>
@@ -403,6 +404,11 @@ double& counted_operations() {
   return count;
 }
 
+double& counted_bytes() {
+  static double count = 0;
+  return count;
+}
+
 template <class Scalar>
 void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Scalar> target, Scale<Scalar> scale) {
   const auto& [rows, columns, inner, count] = product;
@@ -414,6 +420,9 @@ void gemm(const Product& product, Factor<Scalar> a, Factor<Scalar> b, Target<Sca
   detail::require(count == 1 || target.stride != 0, "several products have one target");
 
   counted_operations() += 2.0 * rows * columns * inner * count;
+  const double targets = (scale.beta == Scalar(0) ? 1.0 : 2.0) * rows * columns;
+  counted_bytes() +=
+      static_cast<double>(sizeof(Scalar)) * count * (1.0 * rows * inner + 1.0 * inner * columns + targets);
   const detail::ToolsRegion region;
   if (inner == 0 || (detail::on_host && !detail::has_blas)) {
     detail::gemm_tiled(product, a, b, target, scale);  // of inner = 0 libraries make different things

@@ -17,7 +17,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["check", "compare", "loop", "roofline", "scaling"]
+COMMANDS = ["check", "compare", "device", "loop", "roofline", "scaling"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "perf"))
 
@@ -204,6 +204,29 @@ class Loop(unittest.TestCase):
         self.assertIsNone(self.loop.start_of(10, marks[:3]))
 
 
+class Device(unittest.TestCase):
+    device = command("device")
+
+    def test_a_launch_takes_the_longest_of_its_bytes_its_operations_and_a_launch(self):
+        arg = argparse.Namespace(bandwidth=1e9, single=1e9, double=1e8, launch=1e-6)
+        kernels = [dict(name="ridgeline::activation gelu 4x512", arithmetic="single", operations=1, bytes=5000, in_step=True),
+                   dict(name="ridgeline::activation gelu 4x128", arithmetic="single", operations=1, bytes=2000, in_step=True),
+                   dict(name="ridgeline::activation tanh 4x512", arithmetic="single", operations=1, bytes=9, in_step=False),
+                   dict(name="ridgeline::ridge/forward 4 of 8", arithmetic="double", operations=1, bytes=1, in_step=True)]
+
+        def launch(name, place, calls=1, operations=0, size=0):
+            return dict(name=name, place=place, calls=calls, operations=operations, bytes=size)
+
+        launches = [launch("ridgeline::activation", "forward/block 0/ffn", 2), launch("ridgeline::activation", "forward/encoder"),
+                    launch("ridgeline::ridge/forward", "forward/solve", operations=1000),
+                    launch("ridgeline::gemm", "head", operations=7000, size=10), launch("ridgeline::sums", "head")]
+        lines = {line.name: line for line in self.device.lines_of(dict(launches=launches, kernels=kernels), arg)}
+        found = {name: (line.calls, line.bytes, round(1e6 * line.seconds, 6)) for name, line in lines.items()}
+        self.assertEqual(found, {"activation": (3, 12000, 12), "ridge/forward": (1, 1, 10), "gemm": (1, 10, 7),
+                                 "sums": (1, 0, 1)})
+        self.assertIn("| a step        |        6 |", self.device.table(list(lines.values())))
+
+
 class Check(unittest.TestCase):
     check = command("check")
 
@@ -256,6 +279,19 @@ class Programs(unittest.TestCase):
                    "layer_norm|ridge")
         for name in ["layer_norm/forward 32x128", "layer_norm/backward", "ridge/forward", "ridge/backward"]:
             self.assertIn(name, done.stdout)
+
+    def test_launches_of_a_step_are_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            numbers = f"{folder}/numbers.json"
+            done = run("device", "--build", BUILD, "--shapes", "8x120,9x150", "--json", numbers)
+            self.assertEqual(run("device", "--read", numbers).stdout, done.stdout)
+            few, many = (measured["launches"] for measured in json.loads(pathlib.Path(numbers).read_text()).values())
+        products = [one for one in few if one["name"] == "ridgeline::gemm"]
+        self.assertTrue(products and all(one["operations"] > 0 and one["bytes"] > 0 for one in products))
+        # Not one a sample or a tile of tokens (of fewer tokens the order of attention would be another).
+        calls = [{(one["name"], one["place"]): one["calls"] for one in launches} for launches in (few, many)]
+        self.assertEqual(*calls)
+        self.assertEqual([one["calls"] for one in few if one["name"] == "copy to ridgeline::status"], [1])
 
     def test_a_step_opens_no_file_begins_no_thread_and_takes_no_memory(self):
         if shutil.which("strace") is None:
