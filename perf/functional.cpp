@@ -6,8 +6,9 @@
 //   functional WORK --count
 //   functional WORK --launches
 //
-// WORK: step, a training step of the deck, or BxN, functional attention of B samples of N tokens, forward and backward
-// (width 128, 8 heads, 8 basis functions, single precision).
+// WORK: step, a training step of the deck, or attention of B samples of N tokens, forward and backward, in single precision:
+// BxN, functional attention (width 128, 8 heads, 8 basis functions), or LAYER/BxN, such as causal/8x1024 (width 64, 4
+// heads).
 //
 // Timing prints one JSON line: "work", "threads", "operations" of a call, "milliseconds" of each call and the "gemm" rate
 // in GFLOP/s before and after, both by the clock on the wall and in processor time, and in bytes what was "resident"
@@ -65,7 +66,8 @@ Arguments read_arguments(const std::vector<std::string>& texts) {
       throw Error(Exit::mistake, texts[i] + " is no argument of functional.");
   }
   if (arguments.work.empty() || arguments.repeats < 1)
-    throw Error(Exit::mistake, "functional takes the name of a work, step or BxN, and --repeats of at least 1.");
+    throw Error(Exit::mistake,
+                "functional takes the name of a work, step, BxN or LAYER/BxN, and --repeats of at least 1.");
   return arguments;
 }
 

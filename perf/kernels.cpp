@@ -1,4 +1,5 @@
-// Micro-benchmarks of every kernel of a training step, at its shapes there: time, GFLOP/s, bytes a second.
+// Micro-benchmarks of every kernel of a training step, at its shapes there, and of layers that the step of inputs/sine.ini
+// has not: time, GFLOP/s, bytes a second.
 //
 //   kernels [--batch 8] [--tokens 120] [--benchmark_filter=REGEX] [--benchmark_…]
 //   kernels --count TEXT        calls each whose name holds TEXT once, to be counted by callgrind (see perf/check)
@@ -38,6 +39,7 @@ std::vector<Kernel> all_kernels(const Sizes& sizes) {
   add_layer_norm(sizes, kernels);
   add_activations(sizes, kernels);
   add_rows(sizes, kernels);
+  add_softmax(sizes, kernels);
   add_training(sizes, kernels);
   add_data(sizes, kernels);
   return kernels;

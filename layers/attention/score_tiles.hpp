@@ -170,20 +170,20 @@ struct PortableTiles {
 #ifdef RIDGELINE_HAS_PACKS
 
 /// The steps for one thread of a CPU, made of products of a block of eight rows and a register's width of columns, all
-/// sums of which stay in registers. A tile's queries and keys have `width` channels each, or with a width of 0 as many
+/// sums of which stay in registers. A tile's queries and keys have `Width` channels each, or with a width of 0 as many
 /// as it says; values likewise.
-template <class Scalar, int width>
+template <class Scalar, int Width>
 struct PackTiles {
   static constexpr int lanes = pack_size<Scalar>;
   static constexpr int block = 8;                                // rows of a block of scores
   static constexpr int key_block = register_count > 16 ? 8 : 4;  // and keys of one of their gradients, two sums each
   static constexpr int row_sums = lanes;
-  static constexpr int channel_lanes = width > 0 && width < lanes ? width : lanes;
+  static constexpr int channel_lanes = Width > 0 && Width < lanes ? Width : lanes;
   using Keys = Pack<Scalar, lanes>;
   using Channels = Pack<Scalar, channel_lanes>;
   static_assert(key_tile % lanes == 0 && query_tile % block == 0 && key_tile % key_block == 0);
 
-  static int padded(int channels) { return width > 0 ? width : (channels + lanes - 1) / lanes * lanes; }
+  static int padded(int channels) { return Width > 0 ? Width : (channels + lanes - 1) / lanes * lanes; }
 
   static void begin(const Team& /*team*/, const ForwardTile<Scalar>& tile) {
     for (int i = 0; i < query_tile; i += block) raise(tile, i, 1);
@@ -216,11 +216,11 @@ struct PackTiles {
  private:
   template <class Tile>
   static int embed(const Tile& tile) {
-    return width > 0 ? width : tile.embed;
+    return Width > 0 ? Width : tile.embed;
   }
   template <class Tile>
   static int out(const Tile& tile) {
-    return width > 0 ? width : tile.out;
+    return Width > 0 ? Width : tile.out;
   }
 
   static Keys counting() {
@@ -272,7 +272,7 @@ struct PackTiles {
   }
 
   /// Weights of a block of queries; returns the largest score less its reference, in any lane.
-  template <bool partly>
+  template <bool Partly>
   [[gnu::always_inline]] static Scalar weigh(const ForwardTile<Scalar>& tile, int i, int columns, Keys (&sums)[block]) {
     for (Keys& sum : sums) sum = Keys{};
     const Keys lowest = Keys{} - std::numeric_limits<Scalar>::infinity(), number = counting();
@@ -283,7 +283,7 @@ struct PackTiles {
 #pragma GCC unroll 8
       for (int r = 0; r < block; ++r) {
         Keys above = scores[r] - tile.reference[i + r];
-        if constexpr (partly) above = number < static_cast<Scalar>(tile.sight(i + r) - j) ? above : lowest;
+        if constexpr (Partly) above = number < static_cast<Scalar>(tile.sight(i + r) - j) ? above : lowest;
         worst = larger(worst, above);
         const Keys weight = exp2_of<lanes>(above);
         sums[r] += weight;
@@ -293,12 +293,12 @@ struct PackTiles {
     return largest_of<Scalar>(worst);
   }
 
-  template <bool partly>
+  template <bool Partly>
   static void forward_block(const ForwardTile<Scalar>& tile, int i, int columns) {
     Keys sums[block];
-    if (weigh<partly>(tile, i, columns, sums) > far_above<Scalar>) {
+    if (weigh<Partly>(tile, i, columns, sums) > far_above<Scalar>) {
       raise(tile, i, columns);
-      weigh<partly>(tile, i, columns, sums);
+      weigh<Partly>(tile, i, columns, sums);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < block; ++r) {
@@ -354,24 +354,24 @@ struct PackTiles {
   }
 
   /// result[j] += Σ_r factors[r, j] rows[r] over the queries that see key j, for a block of keys and one or two results.
-  template <bool partly>
+  template <bool Partly>
   static void key_block_gradients(const BackwardTile<Scalar>& tile, int j) {
-    if (width > 0 || tile.embed == tile.out) {
-      add_to_keys<partly, true>(tile, j, embed(tile), tile.weights, tile.attended_gradients, tile.value_gradients,
+    if (Width > 0 || tile.embed == tile.out) {
+      add_to_keys<Partly, true>(tile, j, embed(tile), tile.weights, tile.attended_gradients, tile.value_gradients,
                                 tile.score_gradients, tile.queries, tile.key_gradients);
     } else {
-      add_to_keys<partly, false>(tile, j, tile.out, tile.weights, tile.attended_gradients, tile.value_gradients);
-      add_to_keys<partly, false>(tile, j, tile.embed, tile.score_gradients, tile.queries, tile.key_gradients);
+      add_to_keys<Partly, false>(tile, j, tile.out, tile.weights, tile.attended_gradients, tile.value_gradients);
+      add_to_keys<Partly, false>(tile, j, tile.embed, tile.score_gradients, tile.queries, tile.key_gradients);
     }
   }
 
-  template <bool partly, bool both>
+  template <bool Partly, bool Both>
   [[gnu::always_inline]] static void add_to_keys(const BackwardTile<Scalar>& tile, int j, int channels,
                                                  const Scalar* factors, const Scalar* rows, Scalar* result,
                                                  const Scalar* more_factors = nullptr,
                                                  const Scalar* more_rows = nullptr, Scalar* more_results = nullptr) {
     int begin = 0, whole = 0;
-    if constexpr (partly) {
+    if constexpr (Partly) {
       while (begin < query_tile && tile.sight(begin) <= j) ++begin;
       whole = begin;
       while (whole < query_tile && tile.sight(whole) < j + key_block) ++whole;
@@ -381,34 +381,34 @@ struct PackTiles {
 #pragma GCC unroll 8
       for (int k = 0; k < key_block; ++k) {
         sums[k] = load_pack<Channels>(result + (j + k) * channels + c);
-        if constexpr (both) more[k] = load_pack<Channels>(more_results + (j + k) * channels + c);
+        if constexpr (Both) more[k] = load_pack<Channels>(more_results + (j + k) * channels + c);
       }
       for (int r = begin; r < whole; ++r) {
         const Channels row = load_pack<Channels>(rows + r * channels + c);
         Channels other{};
-        if constexpr (both) other = load_pack<Channels>(more_rows + r * channels + c);
+        if constexpr (Both) other = load_pack<Channels>(more_rows + r * channels + c);
 #pragma GCC unroll 8
         for (int k = 0; k < key_block; ++k) {
           if (j + k >= tile.sight(r)) continue;
           sums[k] += factors[r * key_tile + j + k] * row;
-          if constexpr (both) more[k] += more_factors[r * key_tile + j + k] * other;
+          if constexpr (Both) more[k] += more_factors[r * key_tile + j + k] * other;
         }
       }
 #pragma GCC unroll 2
       for (int r = whole; r < query_tile; ++r) {
         const Channels row = load_pack<Channels>(rows + r * channels + c);
         Channels other{};
-        if constexpr (both) other = load_pack<Channels>(more_rows + r * channels + c);
+        if constexpr (Both) other = load_pack<Channels>(more_rows + r * channels + c);
 #pragma GCC unroll 8
         for (int k = 0; k < key_block; ++k) {
           sums[k] += factors[r * key_tile + j + k] * row;
-          if constexpr (both) more[k] += more_factors[r * key_tile + j + k] * other;
+          if constexpr (Both) more[k] += more_factors[r * key_tile + j + k] * other;
         }
       }
 #pragma GCC unroll 8
       for (int k = 0; k < key_block; ++k) {
         store_pack(result + (j + k) * channels + c, sums[k]);
-        if constexpr (both) store_pack(more_results + (j + k) * channels + c, more[k]);
+        if constexpr (Both) store_pack(more_results + (j + k) * channels + c, more[k]);
       }
     }
   }

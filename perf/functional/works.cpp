@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "core/random.hpp"
 #include "driver/session.hpp"
@@ -93,11 +94,11 @@ class TrainingStep final : public Work {
 /// The layer by itself, with its parameters, memory and signal.
 class Attention final : public Work {
  public:
-  Attention(int batch, int tokens) : shape_{batch, tokens}, signal_("signal", 1) {
-    const LayerEntry& entry = Registry::instance().get("attention", "functional");
-    const OptionValues options = OptionValues::defaults(entry.options);
+  Attention(const std::string& name, const Shape& shape) : width_(width_of(name)), shape_(shape), signal_("signal", 1) {
+    const LayerEntry& entry = Registry::instance().get("attention", name);
+    const OptionValues options = OptionValues::from(entry.options, options_of(name));
     Setup<float> setup{
-        width, width, options, ParameterScope<float>(parameters_, ""), Signal(signal_.data()), Registry::instance()};
+        width_, width_, options, ParameterScope<float>(parameters_, ""), Signal(signal_.data()), Registry::instance()};
     layer_ = entry.make<float>(setup);
     parameters_.allocate();
     parameters_.initialise(1);
@@ -105,7 +106,7 @@ class Attention final : public Work {
     arena_.allocate();
     arena_.restart();
     layer_->reserve(shape_, arena_);
-    const std::size_t size = static_cast<std::size_t>(batch) * tokens * width;
+    const std::size_t size = static_cast<std::size_t>(shape.rows()) * width_;
     x_ = device_array("x", normal_values(size));
     dy_ = device_array("dy", std::vector<float>(size, 1));  // of the sum of all outputs
     y_ = Array("y", size);
@@ -123,7 +124,7 @@ class Attention final : public Work {
   }
 
   void write_values(const WriteArray& write) override {
-    const std::vector<int> shape{shape_.batch, shape_.tokens, width};
+    const std::vector<int> shape{shape_.batch, shape_.tokens, width_};
     write_parameters(parameters_, parameters_.values(), "parameter", 1, write);
     call();
     for (const auto& [name, array] : {std::pair{"x", x_}, {"dy", dy_}, {"y", y_}, {"dx", dx_}})
@@ -132,7 +133,11 @@ class Attention final : public Work {
   }
 
  private:
-  static constexpr int width = 128;
+  static int width_of(const std::string& name) { return name == "functional" ? 128 : 64; }
+  static std::map<std::string, std::string> options_of(const std::string& name) {
+    return name == "functional" ? std::map<std::string, std::string>()
+                                : std::map<std::string, std::string>{{"heads", "4"}};
+  }
 
   static std::vector<float> normal_values(std::size_t size) {
     std::vector<float> values(size);
@@ -142,9 +147,10 @@ class Attention final : public Work {
   }
 
   Tensor<float> tensor(const Array& array) const {
-    return Tensor<float>(array.data(), shape_.batch, shape_.tokens, width);
+    return Tensor<float>(array.data(), shape_.batch, shape_.tokens, width_);
   }
 
+  int width_;
   Shape shape_;
   Parameters<float> parameters_;
   Kokkos::View<std::uint64_t*, Memory> signal_;
@@ -158,13 +164,18 @@ class Attention final : public Work {
 std::unique_ptr<Work> make_work(const std::string& name, const std::string& deck,
                                 const std::vector<Override>& overrides) {
   if (name == "step") return std::make_unique<TrainingStep>(deck, overrides);
-  int batch = 0, tokens = 0, length = 0;
-  const bool read = std::sscanf(name.c_str(), "%dx%d%n", &batch, &tokens, &length) == 2;
-  if (!read || length != static_cast<int>(name.size()) || batch < 1 || tokens < 1)
-    throw Error(Exit::mistake, fmt::format("{} is no work; there is step, and BxN, such as 8x1024, for attention on B "
-                                           "samples of N tokens.",
-                                           name));
-  return std::make_unique<Attention>(batch, tokens);
+  const std::size_t slash = name.find('/');
+  const std::string layer = slash == std::string::npos ? "functional" : name.substr(0, slash),
+                    size = slash == std::string::npos ? name : name.substr(slash + 1);
+  Shape shape;
+  int length = 0;
+  const bool read = std::sscanf(size.c_str(), "%dx%d%n", &shape.batch, &shape.tokens, &length) == 2;
+  if (!read || length != static_cast<int>(size.size()) || shape.batch < 1 || shape.tokens < 1)
+    throw Error(Exit::mistake,
+                fmt::format("{} is no work; there is step, BxN, such as 8x1024, for functional attention "
+                            "on B samples of N tokens, and LAYER/BxN for another one.",
+                            name));
+  return std::make_unique<Attention>(layer, shape);
 }
 
 }  // namespace ridgeline::perf

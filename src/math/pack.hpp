@@ -13,13 +13,13 @@
 
 namespace ridgeline {
 
-/// `count` numbers; arithmetic, comparisons and ?: go entry by entry, and a single number stands for as many of it.
-template <class Scalar, int count>
+/// `Count` numbers; arithmetic, comparisons and ?: go entry by entry, and a single number stands for as many of it.
+template <class Scalar, int Count>
 struct PackOf {
-  using Number [[gnu::vector_size(count * sizeof(Scalar))]] = Scalar;
+  using Number [[gnu::vector_size(Count * sizeof(Scalar))]] = Scalar;
 };
-template <class Scalar, int count>
-using Pack = typename PackOf<Scalar, count>::Number;
+template <class Scalar, int Count>
+using Pack = typename PackOf<Scalar, Count>::Number;
 
 #if defined(__AVX512F__)
 inline constexpr int register_bytes = 64;
@@ -72,27 +72,27 @@ inline Scalar largest_of(const P& pack) {
 ///
 /// With n the whole number nearest to x and f the rest: 2^n (1 + f q(f)), q of degree 4 fitted as in elementary.hpp:
 /// off by 2^-23.4.
-template <int count>
-inline Pack<float, count> exp2_of(const Pack<float, count>& x) {
-  using Bits = Pack<std::int32_t, count>;
+template <int Count>
+inline Pack<float, Count> exp2_of(const Pack<float, Count>& x) {
+  using Bits = Pack<std::int32_t, Count>;
   constexpr float shift = 12582912;  // as in exponential_of_sum
-  const Pack<float, count> shifted = x + shift, f = x - (shifted - shift);
-  const Pack<float, count> q =
+  const Pack<float, Count> shifted = x + shift, f = x - (shifted - shift);
+  const Pack<float, Count> q =
       0.693147F + f * (0.24022247F + f * (0.055507112F + f * (0.009671294F + f * 0.0013269407F)));
-  const Pack<float, count> mantissa = 1 + f * q;
+  const Pack<float, Count> mantissa = 1 + f * q;
   Bits exponent, bits;
   std::memcpy(&exponent, &shifted, sizeof exponent);
   std::memcpy(&bits, &mantissa, sizeof bits);
   bits += exponent << 23;
-  Pack<float, count> value;
+  Pack<float, Count> value;
   std::memcpy(&value, &bits, sizeof value);
-  return x < -125.0F ? Pack<float, count>{} : value;
+  return x < -125.0F ? Pack<float, Count>{} : value;
 }
 
-template <int count>
-inline Pack<double, count> exp2_of(const Pack<double, count>& x) {
-  Pack<double, count> value;
-  for (int i = 0; i < count; ++i) value[i] = std::exp2(x[i]);
+template <int Count>
+inline Pack<double, Count> exp2_of(const Pack<double, Count>& x) {
+  Pack<double, Count> value;
+  for (int i = 0; i < Count; ++i) value[i] = std::exp2(x[i]);
   return value;
 }
 
