@@ -1,0 +1,290 @@
+// A chunk of tokens of one head of linear attention, as a team has it in its scratch memory.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor.hpp"
+#include "linear_attention.hpp"
+#include "math/elementary.hpp"
+#include "math/rows.hpp"
+#include "running_state.hpp"
+
+namespace ridgeline::linear_attention {
+
+constexpr int chunk_tokens = 64;
+
+/// Sizes, and whether tokens see themselves.
+struct Layout {
+  int tokens, heads, features, values, columns, chunks;
+  bool exclusive, normalize, largest_matters;
+
+  Layout(const LinearAttentionSettings& s, int tokens_)
+      : tokens(tokens_),
+        heads(s.heads),
+        features(s.features()),
+        values(s.values()),
+        columns(s.columns()),
+        chunks((tokens_ + chunk_tokens - 1) / chunk_tokens),
+        exclusive(s.mask_center),
+        normalize(s.normalize),
+        largest_matters(s.largest_matters()) {}
+
+  KOKKOS_INLINE_FUNCTION int embed() const { return heads * features; }
+  KOKKOS_INLINE_FUNCTION int state_size() const { return columns * features; }
+  /// Of a reverse state: columns, and the gradient of the largest exponents.
+  KOKKOS_INLINE_FUNCTION int reverse_rows() const { return columns + (largest_matters ? 1 : 0); }
+  /// Behind its rows stands how many tokens have a gradient.
+  KOKKOS_INLINE_FUNCTION int reverse_size() const { return reverse_rows() * features + 1; }
+};
+
+/// Which tokens an item is: a chunk of a sample's, and a head.
+struct Place {
+  int item, sample, chunk, head, first, count;
+
+  KOKKOS_INLINE_FUNCTION Place(const Layout& layout, int item_)
+      : item(item_),
+        sample(item_ / (layout.heads * layout.chunks)),
+        chunk(item_ / layout.heads % layout.chunks),
+        head(item_ % layout.heads),
+        first(chunk * chunk_tokens),
+        count(layout.tokens - first < chunk_tokens ? layout.tokens - first : chunk_tokens) {}
+
+  KOKKOS_INLINE_FUNCTION bool last(const Layout& layout) const { return chunk == layout.chunks - 1; }
+};
+
+/// Where item's numbers begin in an array of `size` for each.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar* of_item(Scalar* array, int item, int size) {
+  return array + static_cast<std::size_t>(item) * size;
+}
+
+/// The same head's item of the chunk after this one.
+KOKKOS_INLINE_FUNCTION int item_after(const Layout& layout, const Place& place) { return place.item + layout.heads; }
+
+/// Panels of tokens; and of each token whether its output has a gradient, and that of its largest exponent.
+template <class Scalar>
+struct Scratch {
+  Panel<Scalar> queries, keys, scale, values, gradients, result;
+  Scalar *active, *share;
+  Scalar* running;  ///< a number of each feature
+
+  static constexpr int alignment = 64;
+  KOKKOS_INLINE_FUNCTION static std::size_t padded(int lanes) {
+    constexpr int width = lane_width<Scalar>;
+    return (static_cast<std::size_t>(lanes) + width - 1) / width * width;
+  }
+  KOKKOS_INLINE_FUNCTION static std::size_t bytes(int features, int columns) {
+    const std::size_t f = padded(features), c = padded(columns), larger = f > c ? f : c;
+    return sizeof(Scalar) * (chunk_tokens * (3 * f + 2 * c + larger + 2) + f) + alignment;
+  }
+
+  KOKKOS_INLINE_FUNCTION Scratch(const Team& team, int level, const Layout& layout) {
+    using Bytes = Kokkos::View<char*, Execution::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    const Bytes memory(team.team_scratch(level), bytes(layout.features, layout.columns));
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    auto* next = reinterpret_cast<Scalar*>(memory.data() + (alignment - address % alignment) % alignment);
+    const auto take = [&](std::size_t stride) {
+      const Panel<Scalar> panel{next, static_cast<int>(stride)};
+      next += chunk_tokens * stride;
+      return panel;
+    };
+    const std::size_t f = padded(layout.features), c = padded(layout.columns);
+    queries = take(f);
+    keys = take(f);
+    scale = take(f);
+    values = take(c);
+    gradients = take(c);
+    result = take(f > c ? f : c);
+    active = take(1).data;
+    share = take(1).data;
+    running = next;
+  }
+};
+
+// ---- feature maps ----
+
+template <Feature feature, class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar mapped(Scalar x) {
+  if constexpr (feature == Feature::relu) return x < 0 ? Scalar(0) : x;  // NaN stays
+  const Scalar e = exponential(x);
+  if constexpr (feature == Feature::elu1) return x > 0 ? x + 1 : e;
+  return e;
+}
+
+/// dφ/dx from φ.
+template <Feature feature, class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar slope(Scalar phi) {
+  if constexpr (feature == Feature::relu) return phi > 0 ? Scalar(1) : Scalar(0);
+  if constexpr (feature == Feature::elu1) return phi > 1 ? Scalar(1) : phi;
+  return phi;
+}
+
+/// exp(before - after) of two largest exponents; 1 where they are equal, also where they are infinite.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar rescaled(Scalar before, Scalar after) {
+  const Scalar factor = exponential(before - after);
+  return before == after ? Scalar(1) : factor;
+}
+
+// ---- what fills panels; each ends with the team's barrier ----
+
+/// What the kernels read.
+template <class Scalar>
+struct Inputs {
+  Tensor<const Scalar> queries, keys_values;
+  const Scalar* largest;  ///< exponents before each item, by feature; with Feature::exp
+};
+
+/// The numbers beyond a row's own, which whole vector registers read along, are zero.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void clear_rest(const Team& team, const Panel<Scalar>& panel, int count, int used) {
+  const int rest = panel.stride - used;
+  if (rest == 0) return;
+  for (int t = 0; t < count; ++t) {
+    Scalar* row = panel.row(t) + used;
+    for_lanes(team, rest, [=](int l) { row[l] = 0; });
+  }
+}
+
+/// Values, and a 1 in the normaliser's column.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load_values(const Team& team, const Layout& layout, const Place& place,
+                                        const Inputs<Scalar>& inputs, const Panel<Scalar>& values) {
+  clear_rest(team, values, place.count, layout.columns);
+  const int columns = layout.columns, own = layout.values;
+  for (int t = 0; t < place.count; ++t) {
+    const Scalar* in = &inputs.keys_values(place.sample, place.first + t, layout.embed() + place.head * own);
+    Scalar* row = values.row(t);
+    for_lanes(team, own, [=](int l) { row[l] = in[l]; });
+    for_lanes(team, columns - own, [=](int l) { row[own + l] = 1; });
+  }
+  team.team_barrier();
+}
+
+/// φ of queries, or of keys, where it needs no exponents.
+template <Feature feature, class Scalar>
+KOKKOS_INLINE_FUNCTION void load_mapped(const Team& team, const Layout& layout, const Place& place,
+                                        const Tensor<const Scalar>& from, const Panel<Scalar>& to) {
+  clear_rest(team, to, place.count, layout.features);
+  for (int t = 0; t < place.count; ++t) {
+    const Scalar* in = &from(place.sample, place.first + t, place.head * layout.features);
+    Scalar* row = to.row(t);
+    for_lanes(team, layout.features, [=](int l) { row[l] = mapped<feature>(in[l]); });
+  }
+  team.team_barrier();
+}
+
+/// Queries, keys and scales for Feature::exp.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& layout, const Place& place,
+                                              const Inputs<Scalar>& inputs, const Scratch<Scalar>& to) {
+  const int features = layout.features;
+  clear_rest(team, to.queries, place.count, features);
+  clear_rest(team, to.keys, place.count, features);
+  clear_rest(team, to.scale, place.count, features);
+  const bool exclusive = layout.exclusive;
+  Scalar* running = to.running;
+  const Scalar* largest = of_item(inputs.largest, place.item, features);
+  for_lanes(team, features, [=](int l) { running[l] = largest[l]; });
+  for (int t = 0; t < place.count; ++t) {
+    const int token = place.first + t;
+    const Scalar* query = &inputs.queries(place.sample, token, place.head * features);
+    const Scalar* key = &inputs.keys_values(place.sample, token, place.head * features);
+    Scalar *q = to.queries.row(t), *k = to.keys.row(t), *scale = to.scale.row(t);
+    for_lanes(team, features, [=](int l) {
+      const Scalar before = running[l], after = key[l] > before ? key[l] : before;
+      k[l] = exponential(key[l] - after);
+      scale[l] = rescaled(before, after);
+      q[l] = query[l] + (exclusive ? before : after);
+      running[l] = after;
+    });
+  }
+  team.team_barrier();
+  for (int t = 0; t < place.count; ++t) {
+    Scalar* q = to.queries.row(t);
+    const bool sees = !exclusive || place.first + t > 0;
+    const Scalar most = max_lanes(team, features, [=](int l) { return q[l]; });
+    for_lanes(team, features, [=](int l) {
+      const Scalar weight = exponential(q[l] - most);
+      q[l] = sees ? weight : Scalar(0);
+    });
+  }
+  team.team_barrier();
+}
+
+/// Queries and keys, and for Feature::exp the scales.
+template <Feature feature, class Scalar>
+KOKKOS_INLINE_FUNCTION void load_queries_keys(const Team& team, const Layout& layout, const Place& place,
+                                              const Inputs<Scalar>& inputs, const Scratch<Scalar>& to) {
+  if constexpr (feature == Feature::exp) {
+    load_exponentials(team, layout, place, inputs, to);
+  } else {
+    load_mapped<feature>(team, layout, place, inputs.queries, to.queries);
+    load_mapped<feature>(team, layout, place, inputs.keys_values, to.keys);
+  }
+}
+
+/// The gradient of each token's output, and the output.
+template <class Scalar>
+struct OutputGradients {
+  Tensor<const Scalar> output, gradient;
+  const Scalar* inverse;  ///< 1 / normaliser, [B, H, N]
+};
+
+/// From the gradient of a token's output that of its numerator and normaliser, and where nothing cancels the largest
+/// exponent, that one's, in equal shares of the features that have it. A token without a gradient, or which sees nothing,
+/// has no query.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load_gradients(const Team& team, const Layout& layout, const Place& place,
+                                           const OutputGradients<Scalar>& from, const Scratch<Scalar>& to) {
+  clear_rest(team, to.gradients, place.count, layout.columns);
+  const int values = layout.values, features = layout.features, extra = layout.columns - values;
+  const Scalar* inverses =
+      from.inverse + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
+  for (int t = 0; t < place.count; ++t) {
+    const Scalar* gradient = &from.gradient(place.sample, place.first + t, place.head * values);
+    const Scalar* output = &from.output(place.sample, place.first + t, place.head * values);
+    Scalar *g = to.gradients.row(t), *q = to.queries.row(t);
+    const bool sees = !layout.exclusive || place.first + t > 0;
+    const bool active = sees && sum_lanes(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
+    const Scalar inverse = layout.normalize ? inverses[t] : Scalar(1);
+    const bool scalar_gradient = layout.normalize || layout.largest_matters;
+    const Scalar through =
+        scalar_gradient ? -sum_lanes(team, values, [=](int l) { return gradient[l] * output[l]; }) : 0;
+    for_lanes(team, values, [=](int l) { g[l] = active ? gradient[l] * inverse : Scalar(0); });
+    for_lanes(team, extra, [=](int l) { g[values + l] = active ? through * inverse : Scalar(0); });
+    for_lanes(team, features, [=](int l) { q[l] = active ? q[l] : Scalar(0); });
+    const Scalar equal =
+        layout.largest_matters
+            ? sum_lanes(team, features, [=](int l) { return q[l] == Scalar(1) ? Scalar(1) : Scalar(0); })
+            : Scalar(1);
+    const Scratch<Scalar>& panels = to;
+    Kokkos::single(Kokkos::PerTeam(team), [=]() {
+      panels.active[t] = active ? Scalar(1) : Scalar(0);
+      panels.share[t] = active ? through / equal : Scalar(0);
+    });
+  }
+  team.team_barrier();
+}
+
+/// Passes the gradients of largest exponents back to the tokens that had them: from each token to the one before, and
+/// where a token's key became the largest, take(t, l, gradient) has it, of feature l.
+template <class Scalar, class Take>
+KOKKOS_INLINE_FUNCTION void pass_back_largest(const Team& team, const Layout& layout, int count,
+                                              const Scratch<Scalar>& panels, const Take& take) {
+  const bool exclusive = layout.exclusive;
+  Scalar* running = panels.running;
+  for (int t = count - 1; t >= 0; --t) {
+    const Scalar *q = panels.queries.row(t), *scale = panels.scale.row(t);
+    const Scalar share = panels.share[t];
+    for_lanes(team, layout.features, [=](int l) {
+      const Scalar own = q[l] == Scalar(1) ? share : Scalar(0);
+      const Scalar passed = exclusive ? running[l] : running[l] + own;
+      const bool first = scale[l] != Scalar(1);
+      take(t, l, first ? passed : Scalar(0));
+      running[l] = (first ? Scalar(0) : passed) + (exclusive ? own : Scalar(0));
+    });
+  }
+}
+
+}  // namespace ridgeline::linear_attention
