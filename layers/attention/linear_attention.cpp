@@ -20,6 +20,10 @@ namespace ridgeline {
 namespace linear_attention {
 namespace {
 
+/// What keeps the normaliser from being zero. With exp it is at least 1, and its gradient exact without.
+template <Feature feature>
+inline constexpr double tiny = feature == Feature::exp ? 0 : 1e-10;
+
 // ---- kernels, an item each ----
 
 /// largest [item, features] = the largest keys of the chunk.
@@ -112,13 +116,14 @@ struct Outputs {
     Scalar* inverses =
         inverse + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
     if (layout.normalize)
-      for_lanes(team, place.count, [=](int t) { inverses[t] = 1 / (result.row(t)[values] + Scalar(1e-10)); });
+      for_lanes(team, place.count, [=](int t) { inverses[t] = 1 / (result.row(t)[values] + Scalar(tiny<feature>)); });
     team.team_barrier();
     for (int t = 0; t < place.count; ++t) {
       const Scalar* in = result.row(t);
       Scalar* out = &output(place.sample, place.first + t, place.head * values);
       const Scalar times = layout.normalize ? inverses[t] : Scalar(1);
-      for_lanes(team, values, [=](int l) { out[l] = in[l] * times; });
+      const bool sees = place.sees(layout, t);
+      for_lanes(team, values, [=](int l) { out[l] = sees ? in[l] * times : Scalar(0); });
     }
   }
 };
@@ -440,7 +445,8 @@ struct NextToken {
 
   KOKKOS_INLINE_FUNCTION void write(const Team& team, const Rows& rows) const {
     const int values = layout.values;
-    const double times = layout.normalize ? 1 / (rows.result[values] + 1e-10) : 1;
+    const double total = layout.normalize ? rows.result[values] + tiny<feature> : 1;
+    const double times = total == 0 ? 0 : 1 / total;  // nothing is seen
     Scalar* out = &output(sample(team), 0, head(team) * values);
     for_lanes(team, values, [=](int l) { out[l] = static_cast<Scalar>(rows.result[l] * times); });
   }

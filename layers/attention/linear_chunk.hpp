@@ -50,6 +50,8 @@ struct Place {
         count(layout.tokens - first < chunk_tokens ? layout.tokens - first : chunk_tokens) {}
 
   KOKKOS_INLINE_FUNCTION bool last(const Layout& layout) const { return chunk == layout.chunks - 1; }
+  /// Whether there is a token that the chunk's token t sees.
+  KOKKOS_INLINE_FUNCTION bool sees(const Layout& layout, int t) const { return !layout.exclusive || first + t > 0; }
 };
 
 /// Where item's numbers begin in an array of `size` for each.
@@ -202,7 +204,7 @@ KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& la
   team.team_barrier();
   for (int t = 0; t < place.count; ++t) {
     Scalar* q = to.queries.row(t);
-    const bool sees = !exclusive || place.first + t > 0;
+    const bool sees = place.sees(layout, t);
     const Scalar most = max_lanes(team, features, [=](int l) { return q[l]; });
     for_lanes(team, features, [=](int l) {
       const Scalar weight = exponential(q[l] - most);
@@ -245,8 +247,8 @@ KOKKOS_INLINE_FUNCTION void load_gradients(const Team& team, const Layout& layou
     const Scalar* gradient = &from.gradient(place.sample, place.first + t, place.head * values);
     const Scalar* output = &from.output(place.sample, place.first + t, place.head * values);
     Scalar *g = to.gradients.row(t), *q = to.queries.row(t);
-    const bool sees = !layout.exclusive || place.first + t > 0;
-    const bool active = sees && sum_lanes(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
+    const bool active =
+        place.sees(layout, t) && sum_lanes(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
     const Scalar inverse = layout.normalize ? inverses[t] : Scalar(1);
     const bool scalar_gradient = layout.normalize || layout.largest_matters;
     const Scalar through =

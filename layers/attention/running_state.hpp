@@ -73,8 +73,7 @@ KOKKOS_INLINE_FUNCTION void for_row_blocks(int rows, const Body& body) {
   }
   if (register_rows > 8 && rows - row >= 8) take(std::integral_constant<int, 8>());
   if (rows - row >= 4) take(std::integral_constant<int, 4>());
-  if (rows - row >= 2) take(std::integral_constant<int, 2>());
-  if (rows - row >= 1) take(std::integral_constant<int, 1>());
+  while (rows - row >= 1) take(std::integral_constant<int, 1>());
 }
 
 template <int rows, class Scalar>
