@@ -36,11 +36,12 @@ struct LargestKeys {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place(layout, team.league_rank());
     Scalar* most = of_item(largest, place.item, layout.features);
-    for (int t = 0; t < place.count; ++t) {
-      const Scalar* key = &keys_values(place.sample, place.first + t, place.head * layout.features);
-      if (t == 0) for_lanes(team, layout.features, [=](int l) { most[l] = lowest(); });
-      for_lanes(team, layout.features, [=](int l) { most[l] = key[l] > most[l] ? key[l] : most[l]; });
-    }
+    const Panel<const Scalar> keys = tokens_of(keys_values, place, place.head * layout.features);
+    for_lanes(team, layout.features, [=](int l) { most[l] = lowest(); });
+    for_rows(team, place.count, layout.features, [=](int t) {
+      const Scalar* key = keys.row(t);
+      return [=](int l) { most[l] = key[l] > most[l] ? key[l] : most[l]; };
+    });
   }
   KOKKOS_INLINE_FUNCTION static Scalar lowest() { return Kokkos::reduction_identity<Scalar>::max(); }
 };
@@ -69,11 +70,12 @@ struct AddedStates {
     } else {
       clear_rest(team, keys, place.count, layout.features);
       const Scalar* largest = of_item(inputs.largest, item_after(layout, place), layout.features);
-      for (int t = 0; t < place.count; ++t) {
-        const Scalar* in = &inputs.keys_values(place.sample, place.first + t, place.head * layout.features);
-        Scalar* row = keys.row(t);
-        for_lanes(team, layout.features, [=](int l) { row[l] = exponential(in[l] - largest[l]); });
-      }
+      const Panel<const Scalar> in = tokens_of(inputs.keys_values, place, place.head * layout.features);
+      for_rows(team, place.count, layout.features, [=](int t) {
+        const Scalar* key = in.row(t);
+        Scalar* mapped_key = keys.row(t);
+        return [=](int l) { mapped_key[l] = exponential(key[l] - largest[l]); };
+      });
       team.team_barrier();
     }
   }
@@ -113,18 +115,20 @@ struct Outputs {
 
   KOKKOS_INLINE_FUNCTION void write(const Team& team, const Place& place, const Panel<Scalar>& result) const {
     const int values = layout.values;
-    Scalar* inverses =
-        inverse + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
-    if (layout.normalize)
+    const bool normalize = layout.normalize;
+    Scalar* inverses = normalize ? tokens_of(inverse, layout, place) : nullptr;
+    if (normalize)
       for_lanes(team, place.count, [=](int t) { inverses[t] = 1 / (result.row(t)[values] + Scalar(tiny<feature>)); });
     team.team_barrier();
-    for (int t = 0; t < place.count; ++t) {
-      const Scalar* in = result.row(t);
-      Scalar* out = &output(place.sample, place.first + t, place.head * values);
-      const Scalar times = layout.normalize ? inverses[t] : Scalar(1);
-      const bool sees = place.sees(layout, t);
-      for_lanes(team, values, [=](int l) { out[l] = sees ? in[l] * times : Scalar(0); });
-    }
+    const Panel<Scalar> out = tokens_of(output, place, place.head * values);
+    const Layout layout_here = layout;
+    for_rows(team, place.count, values, [=](int t) {
+      const Scalar* numerator = result.row(t);
+      Scalar* to = out.row(t);
+      const Scalar times = normalize ? inverses[t] : Scalar(1);
+      const bool sees = place.sees(layout_here, t);
+      return [=](int l) { to[l] = sees ? numerator[l] * times : Scalar(0); };
+    });
   }
 };
 
@@ -167,16 +171,17 @@ struct AddedGradients {
   KOKKOS_INLINE_FUNCTION void rescale(const Team& team, const Place& place, const Scratch<Scalar>& panels) const {
     const bool exclusive = layout.exclusive;
     Scalar* product = panels.running;
+    const Panel<Scalar> q = panels.queries, scale = panels.scale;
     for_lanes(team, layout.features, [=](int l) { product[l] = 1; });
-    for (int t = 0; t < place.count; ++t) {
-      Scalar* q = panels.queries.row(t);
-      const Scalar* scale = panels.scale.row(t);
-      for_lanes(team, layout.features, [=](int l) {
-        const Scalar after = product[l] * scale[l];
-        q[l] *= exclusive ? product[l] : after;
+    for_rows(team, place.count, layout.features, [=](int t) {
+      Scalar* query = q.row(t);
+      const Scalar* factor = scale.row(t);
+      return [=](int l) {
+        const Scalar before = product[l], after = before * factor[l];
+        query[l] *= exclusive ? before : after;
         product[l] = after;
-      });
-    }
+      };
+    });
     team.team_barrier();
   }
 };
@@ -253,43 +258,51 @@ struct InputGradients {
   }
 
   KOKKOS_INLINE_FUNCTION void write_queries(const Team& team, const Place& place, const Scratch<Scalar>& p) const {
-    for (int t = 0; t < place.count; ++t) {
-      const Scalar *q = p.queries.row(t), *in = p.result.row(t);
-      Scalar* out = &dqueries(place.sample, place.first + t, place.head * layout.features);
-      const bool active = p.active[t] > 0;
-      const Scalar share = layout.largest_matters ? p.share[t] : Scalar(0);
-      for_lanes(team, layout.features, [=](int l) {
-        const Scalar through_largest = q[l] == Scalar(1) ? share : Scalar(0);
-        out[l] = active ? slope<feature>(q[l]) * in[l] + through_largest : Scalar(0);
-      });
-    }
+    const Panel<Scalar> q = p.queries, result = p.result,
+                        out = tokens_of(dqueries, place, place.head * layout.features);
+    const Scalar *active = p.active, *share = p.share;
+    const bool largest_matters = layout.largest_matters;
+    for_rows(team, place.count, layout.features, [=](int t) {
+      const Scalar *query = q.row(t), *in = result.row(t);
+      Scalar* gradient = out.row(t);
+      const bool has = active[t] > 0;
+      const Scalar of_largest = largest_matters ? share[t] : Scalar(0);
+      return [=](int l) {
+        const Scalar own = slope<feature>(query[l]) * in[l] + (query[l] == Scalar(1) ? of_largest : Scalar(0));
+        gradient[l] = has ? own : Scalar(0);
+      };
+    });
   }
 
   KOKKOS_INLINE_FUNCTION void write_keys(const Team& team, const Place& place, const Scratch<Scalar>& p,
                                          const Scalar* after, int seen) const {
-    for (int t = 0; t < place.count; ++t) {
-      const Scalar *k = p.keys.row(t), *in = p.result.row(t);
-      Scalar* out = &dkeys_values(place.sample, place.first + t, place.head * layout.features);
-      for_lanes(team, layout.features, [=](int l) { out[l] = t < seen ? slope<feature>(k[l]) * in[l] : Scalar(0); });
-    }
+    const Panel<Scalar> k = p.keys, result = p.result,
+                        out = tokens_of(dkeys_values, place, place.head * layout.features);
+    for_rows(team, place.count, layout.features, [=](int t) {
+      const Scalar *key = k.row(t), *in = result.row(t);
+      Scalar* gradient = out.row(t);
+      const bool is_seen = t < seen;
+      return [=](int l) {
+        const Scalar own = slope<feature>(key[l]) * in[l];
+        gradient[l] = is_seen ? own : Scalar(0);
+      };
+    });
     if (!layout.largest_matters) return;
     Scalar* running = p.running;
     const Scalar* passed = after == nullptr ? nullptr : after + layout.columns * layout.features;
     for_lanes(team, layout.features, [=](int l) { running[l] = passed == nullptr ? Scalar(0) : passed[l]; });
-    const Tensor<Scalar> gradient = dkeys_values;
-    const int first = place.head * layout.features;
-    pass_back_largest(team, layout, place.count, p,
-                      [=](int t, int l, Scalar value) { gradient(place.sample, place.first + t, first + l) += value; });
+    pass_back_largest(team, layout, place.count, p, [=](int t, int l, Scalar value) { out.row(t)[l] += value; });
   }
 
   KOKKOS_INLINE_FUNCTION void write_values(const Team& team, const Place& place, const Panel<Scalar>& result,
                                            int seen) const {
-    const int values = layout.values;
-    for (int t = 0; t < place.count; ++t) {
+    const Panel<Scalar> out = tokens_of(dkeys_values, place, layout.embed() + place.head * layout.values);
+    for_rows(team, place.count, layout.values, [=](int t) {
       const Scalar* in = result.row(t);
-      Scalar* out = &dkeys_values(place.sample, place.first + t, layout.embed() + place.head * values);
-      for_lanes(team, values, [=](int l) { out[l] = t < seen ? in[l] : Scalar(0); });
-    }
+      Scalar* gradient = out.row(t);
+      const bool is_seen = t < seen;
+      return [=](int l) { gradient[l] = is_seen ? in[l] : Scalar(0); };
+    });
   }
 };
 

@@ -128,6 +128,57 @@ KOKKOS_INLINE_FUNCTION Scalar rescaled(Scalar before, Scalar after) {
   return before == after ? Scalar(1) : factor;
 }
 
+// ---- loops over the entries of panels ----
+
+/// row(t) is called for token after token, and what it returns for the lanes 0..lanes, as in for_lanes, a lane of all
+/// tokens by the same thread: whole vector registers where lanes make some.
+template <class Row>
+KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, int tokens, int lanes, const Row& row) {
+  if constexpr (ridgeline::detail::team_on_host<Team>) {
+    constexpr int width = 16;
+    if (team.team_size() == 1 && lanes % width == 0) {
+      for (int t = 0; t < tokens; ++t) {
+        const auto body = row(t);
+        for (int first = 0; first < lanes; first += width) {
+          RIDGELINE_SIMD()
+          for (int l = 0; l < width; ++l) body(first + l);
+        }
+      }
+      return;
+    }
+  }
+  for (int t = 0; t < tokens; ++t) for_lanes(team, lanes, row(t));
+}
+
+/// The sum of body(l) over 0..lanes, as sum_lanes: of whole vector registers half by half.
+template <class Body>
+KOKKOS_INLINE_FUNCTION auto sum_row(const Team& team, int lanes, const Body& body) {
+  if constexpr (ridgeline::detail::team_on_host<Team>) {
+    constexpr int width = 16;
+    if (team.team_size() == 1 && lanes % width == 0) {
+      std::decay_t<decltype(body(0))> part[width];
+      RIDGELINE_SIMD()
+      for (int l = 0; l < width; ++l) part[l] = body(l);
+      for (int first = width; first < lanes; first += width) {
+        RIDGELINE_SIMD()
+        for (int l = 0; l < width; ++l) part[l] += body(first + l);
+      }
+      RIDGELINE_SIMD()
+      for (int l = 0; l < 8; ++l) part[l] += part[l + 8];
+      RIDGELINE_SIMD()
+      for (int l = 0; l < 4; ++l) part[l] += part[l + 4];
+      return (part[0] + part[2]) + (part[1] + part[3]);
+    }
+  }
+  return sum_lanes(team, lanes, body);
+}
+
+/// The tokens of a place, from a column on.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Panel<Scalar> tokens_of(const Tensor<Scalar>& tensor, const Place& place, int column) {
+  return {&tensor(place.sample, place.first, column), static_cast<int>(tensor.extent(2))};
+}
+
 // ---- what fills panels; each ends with the team's barrier ----
 
 /// What the kernels read.
@@ -137,29 +188,32 @@ struct Inputs {
   const Scalar* largest;  ///< exponents before each item, by feature; with Feature::exp
 };
 
-/// The numbers beyond a row's own, which whole vector registers read along, are zero.
+/// The numbers behind a row's own, which whole vector registers read along, are zero.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION void clear_rest(const Team& team, const Panel<Scalar>& panel, int count, int used) {
   const int rest = panel.stride - used;
-  if (rest == 0) return;
-  for (int t = 0; t < count; ++t) {
-    Scalar* row = panel.row(t) + used;
-    for_lanes(team, rest, [=](int l) { row[l] = 0; });
-  }
+  if (rest > 0)
+    for_rows(team, count, rest, [=](int t) {
+      Scalar* row = panel.row(t) + used;
+      return [=](int l) { row[l] = 0; };
+    });
 }
 
-/// Values, and a 1 in the normaliser's column.
+/// Values, and behind them a 1 in the normaliser's column.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION void load_values(const Team& team, const Layout& layout, const Place& place,
                                         const Inputs<Scalar>& inputs, const Panel<Scalar>& values) {
-  clear_rest(team, values, place.count, layout.columns);
-  const int columns = layout.columns, own = layout.values;
-  for (int t = 0; t < place.count; ++t) {
-    const Scalar* in = &inputs.keys_values(place.sample, place.first + t, layout.embed() + place.head * own);
-    Scalar* row = values.row(t);
-    for_lanes(team, own, [=](int l) { row[l] = in[l]; });
-    for_lanes(team, columns - own, [=](int l) { row[own + l] = 1; });
-  }
+  const int own = layout.values;
+  const Panel<const Scalar> in = tokens_of(inputs.keys_values, place, layout.embed() + place.head * own);
+  for_rows(team, place.count, own, [=](int t) {
+    const Scalar* from = in.row(t);
+    Scalar* to = values.row(t);
+    return [=](int l) { to[l] = from[l]; };
+  });
+  for_rows(team, place.count, values.stride - own, [=](int t) {
+    Scalar* to = values.row(t) + own;
+    return [=](int l) { to[l] = 1; };
+  });
   team.team_barrier();
 }
 
@@ -168,11 +222,12 @@ template <Feature feature, class Scalar>
 KOKKOS_INLINE_FUNCTION void load_mapped(const Team& team, const Layout& layout, const Place& place,
                                         const Tensor<const Scalar>& from, const Panel<Scalar>& to) {
   clear_rest(team, to, place.count, layout.features);
-  for (int t = 0; t < place.count; ++t) {
-    const Scalar* in = &from(place.sample, place.first + t, place.head * layout.features);
-    Scalar* row = to.row(t);
-    for_lanes(team, layout.features, [=](int l) { row[l] = mapped<feature>(in[l]); });
-  }
+  const Panel<const Scalar> in = tokens_of(from, place, place.head * layout.features);
+  for_rows(team, place.count, layout.features, [=](int t) {
+    const Scalar* x = in.row(t);
+    Scalar* phi = to.row(t);
+    return [=](int l) { phi[l] = mapped<feature>(x[l]); };
+  });
   team.team_barrier();
 }
 
@@ -181,34 +236,33 @@ template <class Scalar>
 KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& layout, const Place& place,
                                               const Inputs<Scalar>& inputs, const Scratch<Scalar>& to) {
   const int features = layout.features;
-  clear_rest(team, to.queries, place.count, features);
-  clear_rest(team, to.keys, place.count, features);
-  clear_rest(team, to.scale, place.count, features);
+  for (const Panel<Scalar>& panel : {to.queries, to.keys, to.scale}) clear_rest(team, panel, place.count, features);
   const bool exclusive = layout.exclusive;
   Scalar* running = to.running;
   const Scalar* largest = of_item(inputs.largest, place.item, features);
+  const Panel<const Scalar> queries = tokens_of(inputs.queries, place, place.head * features),
+                            keys = tokens_of(inputs.keys_values, place, place.head * features);
+  const Panel<Scalar> q = to.queries, k = to.keys, scale = to.scale;
   for_lanes(team, features, [=](int l) { running[l] = largest[l]; });
-  for (int t = 0; t < place.count; ++t) {
-    const int token = place.first + t;
-    const Scalar* query = &inputs.queries(place.sample, token, place.head * features);
-    const Scalar* key = &inputs.keys_values(place.sample, token, place.head * features);
-    Scalar *q = to.queries.row(t), *k = to.keys.row(t), *scale = to.scale.row(t);
-    for_lanes(team, features, [=](int l) {
+  for_rows(team, place.count, features, [=](int t) {
+    const Scalar *query = queries.row(t), *key = keys.row(t);
+    Scalar *q_out = q.row(t), *k_out = k.row(t), *scale_out = scale.row(t);
+    return [=](int l) {
       const Scalar before = running[l], after = key[l] > before ? key[l] : before;
-      k[l] = exponential(key[l] - after);
-      scale[l] = rescaled(before, after);
-      q[l] = query[l] + (exclusive ? before : after);
+      k_out[l] = exponential(key[l] - after);
+      scale_out[l] = rescaled(before, after);
+      q_out[l] = query[l] + (exclusive ? before : after);
       running[l] = after;
-    });
-  }
+    };
+  });
   team.team_barrier();
   for (int t = 0; t < place.count; ++t) {
-    Scalar* q = to.queries.row(t);
+    Scalar* row = q.row(t);
     const bool sees = place.sees(layout, t);
-    const Scalar most = max_lanes(team, features, [=](int l) { return q[l]; });
+    const Scalar most = max_lanes(team, features, [=](int l) { return row[l]; });
     for_lanes(team, features, [=](int l) {
-      const Scalar weight = exponential(q[l] - most);
-      q[l] = sees ? weight : Scalar(0);
+      const Scalar weight = exponential(row[l] - most);
+      row[l] = sees ? weight : Scalar(0);
     });
   }
   team.team_barrier();
@@ -230,42 +284,75 @@ KOKKOS_INLINE_FUNCTION void load_queries_keys(const Team& team, const Layout& la
 template <class Scalar>
 struct OutputGradients {
   Tensor<const Scalar> output, gradient;
-  const Scalar* inverse;  ///< 1 / normaliser, [B, H, N]
+  Scalar* inverse;  ///< 1 / normaliser, [B, H, N]
 };
 
-/// From the gradient of a token's output that of its numerator and normaliser, and where nothing cancels the largest
-/// exponent, that one's, in equal shares of the features that have it. A token without a gradient, or which sees nothing,
-/// has no query.
+/// Where a head's numbers for the tokens of a place begin in an array [B, H, N].
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar* tokens_of(Scalar* array, const Layout& layout, const Place& place) {
+  return array + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
+}
+
+/// Which tokens have a gradient, and see something: `active`. Of those the gradient of the largest exponent: `share`, the
+/// sum of gradient times output, less its sign, for each of `equal` features that have it.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void load_shares(const Team& team, const Layout& layout, const Place& place,
+                                        const OutputGradients<Scalar>& from, const Scratch<Scalar>& to) {
+  const int values = layout.values;
+  const Panel<const Scalar> gradients = tokens_of(from.gradient, place, place.head * values),
+                            outputs = tokens_of(from.output, place, place.head * values);
+  const bool wanted = layout.normalize || layout.largest_matters;
+  Scalar *active = to.active, *share = to.share;
+  for (int t = 0; t < place.count; ++t) {
+    const Scalar *gradient = gradients.row(t), *output = outputs.row(t), *q = to.queries.row(t);
+    // As a rule the first one is enough.
+    const bool any =
+        gradient[0] != Scalar(0) || sum_row(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
+    const Scalar sum = wanted ? sum_row(team, values, [=](int l) { return gradient[l] * output[l]; }) : Scalar(0);
+    const Scalar equal =
+        layout.largest_matters
+            ? sum_row(team, layout.features, [=](int l) { return q[l] == Scalar(1) ? Scalar(1) : Scalar(0); })
+            : Scalar(1);
+    const bool has = any && place.sees(layout, t);
+    Kokkos::single(Kokkos::PerTeam(team), [=]() {
+      active[t] = has ? Scalar(1) : Scalar(0);
+      share[t] = has ? -sum / equal : Scalar(0);
+    });
+  }
+  team.team_barrier();
+}
+
+/// From the gradient of a token's output that of its numerator and normaliser. A token without a gradient has no query.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION void load_gradients(const Team& team, const Layout& layout, const Place& place,
                                            const OutputGradients<Scalar>& from, const Scratch<Scalar>& to) {
-  clear_rest(team, to.gradients, place.count, layout.columns);
-  const int values = layout.values, features = layout.features, extra = layout.columns - values;
-  const Scalar* inverses =
-      from.inverse + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
-  for (int t = 0; t < place.count; ++t) {
-    const Scalar* gradient = &from.gradient(place.sample, place.first + t, place.head * values);
-    const Scalar* output = &from.output(place.sample, place.first + t, place.head * values);
-    Scalar *g = to.gradients.row(t), *q = to.queries.row(t);
-    const bool active =
-        place.sees(layout, t) && sum_lanes(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
-    const Scalar inverse = layout.normalize ? inverses[t] : Scalar(1);
-    const bool scalar_gradient = layout.normalize || layout.largest_matters;
-    const Scalar through =
-        scalar_gradient ? -sum_lanes(team, values, [=](int l) { return gradient[l] * output[l]; }) : 0;
-    for_lanes(team, values, [=](int l) { g[l] = active ? gradient[l] * inverse : Scalar(0); });
-    for_lanes(team, extra, [=](int l) { g[values + l] = active ? through * inverse : Scalar(0); });
-    for_lanes(team, features, [=](int l) { q[l] = active ? q[l] : Scalar(0); });
-    const Scalar equal =
-        layout.largest_matters
-            ? sum_lanes(team, features, [=](int l) { return q[l] == Scalar(1) ? Scalar(1) : Scalar(0); })
-            : Scalar(1);
-    const Scratch<Scalar>& panels = to;
-    Kokkos::single(Kokkos::PerTeam(team), [=]() {
-      panels.active[t] = active ? Scalar(1) : Scalar(0);
-      panels.share[t] = active ? through / equal : Scalar(0);
-    });
-  }
+  load_shares(team, layout, place, from, to);
+  const int values = layout.values;
+  const bool normalize = layout.normalize;
+  const Scalar* inverse = normalize ? tokens_of(from.inverse, layout, place) : to.active;
+  const Panel<const Scalar> gradients = tokens_of(from.gradient, place, place.head * values);
+  const Panel<Scalar> g = to.gradients, q = to.queries;
+  const Scalar *active = to.active, *share = to.share;
+  for_rows(team, place.count, values, [=](int t) {
+    const Scalar* gradient = gradients.row(t);
+    Scalar* to_numerator = g.row(t);
+    const bool has = active[t] > 0;
+    const Scalar times = inverse[t];
+    return [=](int l) { to_numerator[l] = has ? gradient[l] * times : Scalar(0); };
+  });
+  for_rows(team, place.count, g.stride - values, [=](int t) {
+    Scalar* to_normaliser = g.row(t) + values;
+    const Scalar gradient = active[t] > 0 ? share[t] * inverse[t] : Scalar(0);
+    return [=](int l) { to_normaliser[l] = gradient; };
+  });
+  for_rows(team, place.count, layout.features, [=](int t) {
+    Scalar* query = q.row(t);
+    const bool has = active[t] > 0;
+    return [=](int l) {
+      const Scalar own = query[l];
+      query[l] = has ? own : Scalar(0);
+    };
+  });
   team.team_barrier();
 }
 
