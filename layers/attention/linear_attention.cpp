@@ -49,22 +49,23 @@ struct LargestKeys {
 /// states [item] = what the chunk adds to S, relative to the largest exponents after it.
 template <class Scalar, Feature feature>
 struct AddedStates {
+  using Number = Computed<Scalar, feature>;
   Layout layout;
   Inputs<Scalar> inputs;
-  Scalar* states;
+  Number* states;
   int level = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place(layout, team.league_rank());
     if (place.last(layout)) return;
-    const Scratch<Scalar> panels(team, level, layout);
+    const Scratch<Number> panels(team, level, layout);
     load_values(team, layout, place, inputs, panels.values);
     load_keys(team, place, panels.keys);
-    sum_products<Team, Scalar>(team, place.count, layout.columns, layout.features, panels.values, panels.keys,
+    sum_products<Team, Number>(team, place.count, layout.columns, layout.features, panels.values, panels.keys,
                                {of_item(states, place.item, layout.state_size()), layout.features, 1});
   }
 
-  KOKKOS_INLINE_FUNCTION void load_keys(const Team& team, const Place& place, const Panel<Scalar>& keys) const {
+  KOKKOS_INLINE_FUNCTION void load_keys(const Team& team, const Place& place, const Panel<Number>& keys) const {
     if constexpr (feature != Feature::exp) {
       load_mapped<feature>(team, layout, place, inputs.keys_values, keys);
     } else {
@@ -73,7 +74,7 @@ struct AddedStates {
       const Panel<const Scalar> in = tokens_of(inputs.keys_values, place, place.head * layout.features);
       for_rows(team, place.count, layout.features, [=](int t) {
         const Scalar* key = in.row(t);
-        Scalar* mapped_key = keys.row(t);
+        Number* mapped_key = keys.row(t);
         return [=](int l) { mapped_key[l] = exponential(key[l] - largest[l]); };
       });
       team.team_barrier();
@@ -84,50 +85,42 @@ struct AddedStates {
 /// Outputs of a chunk's tokens, and 1 / normaliser.
 template <class Scalar, Feature feature>
 struct Outputs {
+  using Number = Computed<Scalar, feature>;
   Layout layout;
   Inputs<Scalar> inputs;
-  const Scalar* states;  ///< null where there is one chunk
+  const Number* states;  ///< null where there is one chunk
   Tensor<Scalar> output;
-  Scalar* inverse;
+  Number* inverse;
   int level = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place(layout, team.league_rank());
-    const Scratch<Scalar> panels(team, level, layout);
+    const Scratch<Number> panels(team, level, layout);
     load_values(team, layout, place, inputs, panels.values);
     load_queries_keys<feature>(team, layout, place, inputs, panels);
-    const Recurrence<Scalar> recurrence{
-        place.count, layout.features, layout.columns, {before(place), 1, layout.features},
-        panels.keys, panels.values,   panels.queries, panels.result,
-        panels.scale};
-    constexpr Scaling scaling = feature == Feature::exp ? Scaling::rows : Scaling::none;
-    if (layout.exclusive)
-      run<Course<Direction::forward, true, scaling>>(team, recurrence);
-    else
-      run<Course<Direction::forward, false, scaling>>(team, recurrence);
-    team.team_barrier();
+    run_forward<feature>(team, layout, place, before(place), panels);
     write(team, place, panels.result);
   }
 
-  KOKKOS_INLINE_FUNCTION const Scalar* before(const Place& place) const {
+  KOKKOS_INLINE_FUNCTION const Number* before(const Place& place) const {
     return states == nullptr ? nullptr : of_item(states, place.item, layout.state_size());
   }
 
-  KOKKOS_INLINE_FUNCTION void write(const Team& team, const Place& place, const Panel<Scalar>& result) const {
+  KOKKOS_INLINE_FUNCTION void write(const Team& team, const Place& place, const Panel<Number>& result) const {
     const int values = layout.values;
     const bool normalize = layout.normalize;
-    Scalar* inverses = normalize ? tokens_of(inverse, layout, place) : nullptr;
+    Number* inverses = normalize ? tokens_of(inverse, layout, place) : nullptr;
     if (normalize)
-      for_lanes(team, place.count, [=](int t) { inverses[t] = 1 / (result.row(t)[values] + Scalar(tiny<feature>)); });
+      for_lanes(team, place.count, [=](int t) { inverses[t] = 1 / (result.row(t)[values] + Number(tiny<feature>)); });
     team.team_barrier();
     const Panel<Scalar> out = tokens_of(output, place, place.head * values);
     const Layout layout_here = layout;
     for_rows(team, place.count, values, [=](int t) {
-      const Scalar* numerator = result.row(t);
+      const Number* numerator = result.row(t);
       Scalar* to = out.row(t);
-      const Scalar times = normalize ? inverses[t] : Scalar(1);
+      const Number times = normalize ? inverses[t] : Number(1);
       const bool sees = place.sees(layout_here, t);
-      return [=](int l) { to[l] = sees ? numerator[l] * times : Scalar(0); };
+      return [=](int l) { to[l] = static_cast<Scalar>(sees ? numerator[l] * times : Number(0)); };
     });
   }
 };
@@ -135,49 +128,62 @@ struct Outputs {
 /// states [item] = what the chunk adds to R, relative to the largest exponents before it.
 template <class Scalar, Feature feature>
 struct AddedGradients {
+  using Number = Computed<Scalar, feature>;
   Layout layout;
   Inputs<Scalar> inputs;
-  OutputGradients<Scalar> outputs;
-  Scalar* states;
+  OutputGradients<Scalar, Number> outputs;
+  const Number* forward_states;
+  Number* states;
   int level = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place(layout, team.league_rank());
     if (place.chunk == 0) return;
-    const Scratch<Scalar> panels(team, level, layout);
-    if constexpr (feature == Feature::exp)
-      load_exponentials(team, layout, place, inputs, panels);
-    else
-      load_mapped<feature>(team, layout, place, inputs.queries, panels.queries);
-    load_gradients(team, layout, place, outputs, panels);
-    Scalar* state = of_item(states, place.item, layout.reverse_size());
+    const Scratch<Number> panels(team, level, layout);
+    load(team, place, panels);
+    load_gradients<feature>(team, layout, place, outputs, before(place), panels);
+    Number* state = of_item(states, place.item, layout.reverse_size());
     if (layout.largest_matters) pass_back(team, place, panels, state + layout.columns * layout.features);
     if constexpr (feature == Feature::exp) rescale(team, place, panels);
-    sum_products<Team, Scalar>(team, place.count, layout.columns, layout.features, panels.gradients, panels.queries,
+    sum_products<Team, Number>(team, place.count, layout.columns, layout.features, panels.gradients, panels.queries,
                                {state, layout.features, 1});
-    const Scalar active = sum_lanes(team, place.count, [=](int t) { return panels.active[t]; });
-    Scalar* number = state + layout.reverse_size() - 1;
+    const Number active = sum_lanes(team, place.count, [=](int t) { return panels.active[t]; });
+    Number* number = state + layout.reverse_size() - 1;
     Kokkos::single(Kokkos::PerTeam(team), [=]() { *number = active; });
   }
 
-  KOKKOS_INLINE_FUNCTION void pass_back(const Team& team, const Place& place, const Scratch<Scalar>& panels,
-                                        Scalar* passed) const {
-    Scalar* running = panels.running;
+  KOKKOS_INLINE_FUNCTION const Number* before(const Place& place) const {
+    return forward_states == nullptr ? nullptr : of_item(forward_states, place.item, layout.state_size());
+  }
+
+  /// Keys and values only where they are needed.
+  KOKKOS_INLINE_FUNCTION void load(const Team& team, const Place& place, const Scratch<Number>& panels) const {
+    constexpr bool outputs_made_anew = !std::is_same_v<Scalar, Number>;
+    if constexpr (outputs_made_anew) load_values(team, layout, place, inputs, panels.values);
+    if constexpr (outputs_made_anew || feature == Feature::exp)
+      load_queries_keys<feature>(team, layout, place, inputs, panels);
+    else
+      load_mapped<feature>(team, layout, place, inputs.queries, panels.queries);
+  }
+
+  KOKKOS_INLINE_FUNCTION void pass_back(const Team& team, const Place& place, const Scratch<Number>& panels,
+                                        Number* passed) const {
+    Number* running = panels.running;
     for_lanes(team, layout.features, [=](int l) { running[l] = 0; });
-    pass_back_largest(team, layout, place.count, panels, [](int, int, Scalar) {});
+    pass_back_largest(team, layout, place.count, panels, [](int, int, Number) {});
     for_lanes(team, layout.features, [=](int l) { passed[l] = running[l]; });
   }
 
-  KOKKOS_INLINE_FUNCTION void rescale(const Team& team, const Place& place, const Scratch<Scalar>& panels) const {
+  KOKKOS_INLINE_FUNCTION void rescale(const Team& team, const Place& place, const Scratch<Number>& panels) const {
     const bool exclusive = layout.exclusive;
-    Scalar* product = panels.running;
-    const Panel<Scalar> q = panels.queries, scale = panels.scale;
+    Number* product = panels.running;
+    const Panel<Number> q = panels.queries, scale = panels.scale;
     for_lanes(team, layout.features, [=](int l) { product[l] = 1; });
     for_rows(team, place.count, layout.features, [=](int t) {
-      Scalar* query = q.row(t);
-      const Scalar* factor = scale.row(t);
+      Number* query = q.row(t);
+      const Number* factor = scale.row(t);
       return [=](int l) {
-        const Scalar before = product[l], after = before * factor[l];
+        const Number before = product[l], after = before * factor[l];
         query[l] *= exclusive ? before : after;
         product[l] = after;
       };
@@ -189,10 +195,11 @@ struct AddedGradients {
 /// Gradients of a chunk's queries, keys and values.
 template <class Scalar, Feature feature>
 struct InputGradients {
+  using Number = Computed<Scalar, feature>;
   Layout layout;
   Inputs<Scalar> inputs;
-  OutputGradients<Scalar> outputs;
-  const Scalar *states, *reverse_states;  ///< null where there is one chunk
+  OutputGradients<Scalar, Number> outputs;
+  const Number *states, *reverse_states;  ///< null where there is one chunk
   Tensor<Scalar> dqueries, dkeys_values;
   int level = 0;
 
@@ -210,33 +217,33 @@ struct InputGradients {
   template <bool exclusive>
   KOKKOS_INLINE_FUNCTION void differentiate(const Team& team) const {
     const Place place(layout, team.league_rank());
-    const Scratch<Scalar> p(team, level, layout);
+    const Scratch<Number> p(team, level, layout);
     const int features = layout.features, columns = layout.columns;
     load_values(team, layout, place, inputs, p.values);
     load_queries_keys<feature>(team, layout, place, inputs, p);
-    load_gradients(team, layout, place, outputs, p);
+    const Number* before = states == nullptr ? nullptr : of_item(states, place.item, layout.state_size());
+    load_gradients<feature>(team, layout, place, outputs, before, p);
 
-    const Scalar* before = states == nullptr ? nullptr : of_item(states, place.item, layout.state_size());
     run<Course<Direction::forward, exclusive, lanes>>(
         team,
-        Recurrence<Scalar>{
+        Recurrence<Number>{
             place.count, columns, features, {before, features, 1}, p.values, p.keys, p.gradients, p.result, p.scale});
     team.team_barrier();
     write_queries(team, place, p);
     team.team_barrier();
 
-    const Scalar* after =
+    const Number* after =
         reverse_states == nullptr ? nullptr : of_item(reverse_states, place.item, layout.reverse_size());
     run<Course<Direction::reverse, exclusive, lanes>>(
         team,
-        Recurrence<Scalar>{
+        Recurrence<Number>{
             place.count, columns, features, {after, features, 1}, p.gradients, p.queries, p.values, p.result, p.scale});
     const int seen = tokens_seen(team, place, p, after);
     team.team_barrier();
     write_keys(team, place, p, after, seen);
     team.team_barrier();
 
-    run<Course<Direction::reverse, exclusive, rows>>(team, Recurrence<Scalar>{place.count,
+    run<Course<Direction::reverse, exclusive, rows>>(team, Recurrence<Number>{place.count,
                                                                               features,
                                                                               layout.values,
                                                                               {after, 1, features},
@@ -250,58 +257,59 @@ struct InputGradients {
   }
 
   /// How many of the chunk's tokens are seen by a token with a gradient.
-  KOKKOS_INLINE_FUNCTION int tokens_seen(const Team& team, const Place& place, const Scratch<Scalar>& p,
-                                         const Scalar* after) const {
+  KOKKOS_INLINE_FUNCTION int tokens_seen(const Team& team, const Place& place, const Scratch<Number>& p,
+                                         const Number* after) const {
     if (after != nullptr && after[layout.reverse_size() - 1] > 0) return place.count;
     const int own = layout.exclusive ? 0 : 1;
     return max_lanes(team, place.count, [=](int t) { return p.active[t] > 0 ? t + own : 0; });
   }
 
-  KOKKOS_INLINE_FUNCTION void write_queries(const Team& team, const Place& place, const Scratch<Scalar>& p) const {
-    const Panel<Scalar> q = p.queries, result = p.result,
-                        out = tokens_of(dqueries, place, place.head * layout.features);
-    const Scalar *active = p.active, *share = p.share;
+  KOKKOS_INLINE_FUNCTION void write_queries(const Team& team, const Place& place, const Scratch<Number>& p) const {
+    const Panel<Number> q = p.queries, result = p.result;
+    const Panel<Scalar> out = tokens_of(dqueries, place, place.head * layout.features);
+    const Number *active = p.active, *share = p.share;
     const bool largest_matters = layout.largest_matters;
     for_rows(team, place.count, layout.features, [=](int t) {
-      const Scalar *query = q.row(t), *in = result.row(t);
+      const Number *query = q.row(t), *in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool has = active[t] > 0;
-      const Scalar of_largest = largest_matters ? share[t] : Scalar(0);
+      const Number of_largest = largest_matters ? share[t] : Number(0);
       return [=](int l) {
-        const Scalar own = slope<feature>(query[l]) * in[l] + (query[l] == Scalar(1) ? of_largest : Scalar(0));
-        gradient[l] = has ? own : Scalar(0);
+        const Number own = slope<feature>(query[l]) * in[l] + (query[l] == Number(1) ? of_largest : Number(0));
+        gradient[l] = static_cast<Scalar>(has ? own : Number(0));
       };
     });
   }
 
-  KOKKOS_INLINE_FUNCTION void write_keys(const Team& team, const Place& place, const Scratch<Scalar>& p,
-                                         const Scalar* after, int seen) const {
-    const Panel<Scalar> k = p.keys, result = p.result,
-                        out = tokens_of(dkeys_values, place, place.head * layout.features);
+  KOKKOS_INLINE_FUNCTION void write_keys(const Team& team, const Place& place, const Scratch<Number>& p,
+                                         const Number* after, int seen) const {
+    const Panel<Number> k = p.keys, result = p.result;
+    const Panel<Scalar> out = tokens_of(dkeys_values, place, place.head * layout.features);
     for_rows(team, place.count, layout.features, [=](int t) {
-      const Scalar *key = k.row(t), *in = result.row(t);
+      const Number *key = k.row(t), *in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool is_seen = t < seen;
       return [=](int l) {
-        const Scalar own = slope<feature>(key[l]) * in[l];
-        gradient[l] = is_seen ? own : Scalar(0);
+        const Number own = slope<feature>(key[l]) * in[l];
+        gradient[l] = static_cast<Scalar>(is_seen ? own : Number(0));
       };
     });
     if (!layout.largest_matters) return;
-    Scalar* running = p.running;
-    const Scalar* passed = after == nullptr ? nullptr : after + layout.columns * layout.features;
-    for_lanes(team, layout.features, [=](int l) { running[l] = passed == nullptr ? Scalar(0) : passed[l]; });
-    pass_back_largest(team, layout, place.count, p, [=](int t, int l, Scalar value) { out.row(t)[l] += value; });
+    Number* running = p.running;
+    const Number* passed = after == nullptr ? nullptr : after + layout.columns * layout.features;
+    for_lanes(team, layout.features, [=](int l) { running[l] = passed == nullptr ? Number(0) : passed[l]; });
+    pass_back_largest(team, layout, place.count, p,
+                      [=](int t, int l, Number value) { out.row(t)[l] += static_cast<Scalar>(value); });
   }
 
-  KOKKOS_INLINE_FUNCTION void write_values(const Team& team, const Place& place, const Panel<Scalar>& result,
+  KOKKOS_INLINE_FUNCTION void write_values(const Team& team, const Place& place, const Panel<Number>& result,
                                            int seen) const {
     const Panel<Scalar> out = tokens_of(dkeys_values, place, layout.embed() + place.head * layout.values);
     for_rows(team, place.count, layout.values, [=](int t) {
-      const Scalar* in = result.row(t);
+      const Number* in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool is_seen = t < seen;
-      return [=](int l) { gradient[l] = is_seen ? in[l] : Scalar(0); };
+      return [=](int l) { gradient[l] = static_cast<Scalar>(is_seen ? in[l] : Number(0)); };
     });
   }
 };
@@ -481,12 +489,12 @@ class Core final : public AttentionCore<Scalar> {
   void reserve(const Shape& shape, Arena& arena) override {
     const Layout layout(settings_, shape.tokens);
     const std::size_t items = static_cast<std::size_t>(shape.batch) * layout.chunks * layout.heads;
-    inverse_ = settings_.normalize ? arena.kept<Scalar>(static_cast<std::size_t>(shape.rows()) * layout.heads)
-                                   : Vector<Scalar>();
+    inverse_ = settings_.normalize ? arena.kept<Number>(static_cast<std::size_t>(shape.rows()) * layout.heads)
+                                   : Vector<Number>();
     largest_ = exponents ? arena.kept<Scalar>(items * layout.features) : Vector<Scalar>();
     const bool several = layout.chunks > 1;
-    states_ = several ? arena.kept<Scalar>(items * layout.state_size()) : Vector<Scalar>();
-    reverse_states_ = several ? arena.passing<Scalar>(items * layout.reverse_size()) : Vector<Scalar>();
+    states_ = several ? arena.kept<Number>(items * layout.state_size()) : Vector<Number>();
+    reverse_states_ = several ? arena.passing<Number>(items * layout.reverse_size()) : Vector<Number>();
   }
 
   void forward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<Scalar> output) override {
@@ -512,10 +520,10 @@ class Core final : public AttentionCore<Scalar> {
     const Layout layout(settings_, shape_of(queries).tokens);
     const int batch = shape_of(queries).batch, items = batch * layout.chunks * layout.heads;
     const Inputs<Scalar> inputs{queries, keys_values, largest_.data()};
-    const OutputGradients<Scalar> outputs{output, doutput, inverse_.data()};
+    const OutputGradients<Scalar, Number> outputs{output, doutput, inverse_.data()};
     if (layout.chunks > 1) {
       for_each_item("ridgeline::linear_attention/gradients_of_chunks", items, scratch(),
-                    AddedGradients<Scalar, feature>{layout, inputs, outputs, reverse_states_.data()});
+                    AddedGradients<Scalar, feature>{layout, inputs, outputs, states_.data(), reverse_states_.data()});
       sum_before<Direction::reverse>("ridgeline::linear_attention/reverse_states", layout, batch, layout.reverse_rows(),
                                      1, reverse_states_);
     }
@@ -555,22 +563,25 @@ class Core final : public AttentionCore<Scalar> {
   }
 
  private:
+  using Number = Computed<Scalar, feature>;
   static constexpr bool exponents = feature == Feature::exp;
 
-  std::size_t scratch() const { return Scratch<Scalar>::bytes(settings_.features(), settings_.columns()) + 64; }
+  std::size_t scratch() const { return Scratch<Number>::bytes(settings_.features(), settings_.columns()) + 64; }
 
   template <Direction direction>
   void sum_before(const char* name, const Layout& layout, int batch, int rows, int singles,
-                  const Vector<Scalar>& states) const {
-    const SumsBefore<Scalar, direction> kernel{layout, rows, singles, states.data(), largest_.data()};
+                  const Vector<Number>& states) const {
+    const Number* largest = nullptr;
+    if constexpr (exponents) largest = largest_.data();
+    const SumsBefore<Number, direction> kernel{layout, rows, singles, states.data(), largest};
     Kokkos::parallel_for(name, one_team_each(batch * layout.heads * kernel.all_rows()), kernel);
   }
 
   LinearAttentionSettings settings_;
-  Vector<Scalar> inverse_;           // [B, H, N]
+  Vector<Number> inverse_;           // [B, H, N]
   Vector<Scalar> largest_;           // [items, features], exponents before each chunk
-  Vector<Scalar> states_;            // [items, columns, features], S before each chunk
-  Vector<Scalar> reverse_states_;    // [items, reverse_size], R after each chunk
+  Vector<Number> states_;            // [items, columns, features], S before each chunk
+  Vector<Number> reverse_states_;    // [items, reverse_size], R after each chunk
   Vector<double> sequence_states_;   // [B, H, features, columns]
   Vector<double> sequence_largest_;  // [B, H, features]
 };
@@ -593,7 +604,10 @@ std::unique_ptr<AttentionCore<Scalar>> make_linear_attention(const LinearAttenti
 
 template <class Scalar>
 double linear_attention_scratch_bytes(const LinearAttentionSettings& settings) {
-  return static_cast<double>(linear_attention::Scratch<Scalar>::bytes(settings.features(), settings.columns()));
+  using namespace linear_attention;
+  const int features = settings.features(), columns = settings.columns();
+  return static_cast<double>(settings.feature == Feature::relu ? Scratch<double>::bytes(features, columns)
+                                                               : Scratch<Scalar>::bytes(features, columns));
 }
 
 double largest_linear_attention_scratch_bytes() { return TeamPolicy::scratch_size_max(1) - 4096; }

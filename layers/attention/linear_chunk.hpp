@@ -128,6 +128,11 @@ KOKKOS_INLINE_FUNCTION Scalar rescaled(Scalar before, Scalar after) {
   return before == after ? Scalar(1) : factor;
 }
 
+/// What a chunk is computed in. Where a token weighs one other nearly alone, gradients of queries and keys are differences
+/// of what is nearly equal, times 1 / φ(q), which relu lets grow without bound: in float they would be noise.
+template <class Scalar, Feature feature>
+using Computed = std::conditional_t<feature == Feature::relu, double, Scalar>;
+
 // ---- loops over the entries of panels ----
 
 /// row(t) is called for token after token, and what it returns for the lanes 0..lanes, as in for_lanes, a lane of all
@@ -200,33 +205,33 @@ KOKKOS_INLINE_FUNCTION void clear_rest(const Team& team, const Panel<Scalar>& pa
 }
 
 /// Values, and behind them a 1 in the normaliser's column.
-template <class Scalar>
+template <class Scalar, class Number>
 KOKKOS_INLINE_FUNCTION void load_values(const Team& team, const Layout& layout, const Place& place,
-                                        const Inputs<Scalar>& inputs, const Panel<Scalar>& values) {
+                                        const Inputs<Scalar>& inputs, const Panel<Number>& values) {
   const int own = layout.values;
   const Panel<const Scalar> in = tokens_of(inputs.keys_values, place, layout.embed() + place.head * own);
   for_rows(team, place.count, own, [=](int t) {
     const Scalar* from = in.row(t);
-    Scalar* to = values.row(t);
+    Number* to = values.row(t);
     return [=](int l) { to[l] = from[l]; };
   });
   for_rows(team, place.count, values.stride - own, [=](int t) {
-    Scalar* to = values.row(t) + own;
+    Number* to = values.row(t) + own;
     return [=](int l) { to[l] = 1; };
   });
   team.team_barrier();
 }
 
 /// φ of queries, or of keys, where it needs no exponents.
-template <Feature feature, class Scalar>
+template <Feature feature, class Scalar, class Number>
 KOKKOS_INLINE_FUNCTION void load_mapped(const Team& team, const Layout& layout, const Place& place,
-                                        const Tensor<const Scalar>& from, const Panel<Scalar>& to) {
+                                        const Tensor<const Scalar>& from, const Panel<Number>& to) {
   clear_rest(team, to, place.count, layout.features);
   const Panel<const Scalar> in = tokens_of(from, place, place.head * layout.features);
   for_rows(team, place.count, layout.features, [=](int t) {
     const Scalar* x = in.row(t);
-    Scalar* phi = to.row(t);
-    return [=](int l) { phi[l] = mapped<feature>(x[l]); };
+    Number* phi = to.row(t);
+    return [=](int l) { phi[l] = mapped<feature>(Number(x[l])); };
   });
   team.team_barrier();
 }
@@ -269,9 +274,9 @@ KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& la
 }
 
 /// Queries and keys, and for Feature::exp the scales.
-template <Feature feature, class Scalar>
+template <Feature feature, class Scalar, class Number>
 KOKKOS_INLINE_FUNCTION void load_queries_keys(const Team& team, const Layout& layout, const Place& place,
-                                              const Inputs<Scalar>& inputs, const Scratch<Scalar>& to) {
+                                              const Inputs<Scalar>& inputs, const Scratch<Number>& to) {
   if constexpr (feature == Feature::exp) {
     load_exponentials(team, layout, place, inputs, to);
   } else {
@@ -280,77 +285,104 @@ KOKKOS_INLINE_FUNCTION void load_queries_keys(const Team& team, const Layout& la
   }
 }
 
+/// The recurrence of the outputs: numerators and normalisers, into the panel of results; from loaded queries, keys and
+/// values, and the state before the chunk, or null where that is zero.
+template <Feature feature, class Number>
+KOKKOS_INLINE_FUNCTION void run_forward(const Team& team, const Layout& layout, const Place& place,
+                                        const Number* before, const Scratch<Number>& p) {
+  const StoredState<const Number> begin{before, 1, layout.features};
+  const Recurrence<Number> recurrence{place.count, layout.features, layout.columns, begin,  p.keys,
+                                      p.values,    p.queries,       p.result,       p.scale};
+  constexpr Scaling scaling = feature == Feature::exp ? Scaling::rows : Scaling::none;
+  if (layout.exclusive)
+    run<Course<Direction::forward, true, scaling>>(team, recurrence);
+  else
+    run<Course<Direction::forward, false, scaling>>(team, recurrence);
+  team.team_barrier();
+}
+
 /// The gradient of each token's output, and the output.
-template <class Scalar>
+template <class Scalar, class Number>
 struct OutputGradients {
   Tensor<const Scalar> output, gradient;
-  Scalar* inverse;  ///< 1 / normaliser, [B, H, N]
+  Number* inverse;  ///< 1 / normaliser, [B, H, N]
 };
 
 /// Where a head's numbers for the tokens of a place begin in an array [B, H, N].
-template <class Scalar>
-KOKKOS_INLINE_FUNCTION Scalar* tokens_of(Scalar* array, const Layout& layout, const Place& place) {
+template <class Number>
+KOKKOS_INLINE_FUNCTION Number* tokens_of(Number* array, const Layout& layout, const Place& place) {
   return array + (static_cast<std::size_t>(place.sample) * layout.heads + place.head) * layout.tokens + place.first;
 }
 
 /// Which tokens have a gradient, and see something: `active`. Of those the gradient of the largest exponent: `share`, the
-/// sum of gradient times output, less its sign, for each of `equal` features that have it.
-template <class Scalar>
+/// sum of gradient times output, less its sign, for each of `equal` features that have it. The output is `outputs` times
+/// `times`, if any.
+template <class Scalar, class Output, class Number>
 KOKKOS_INLINE_FUNCTION void load_shares(const Team& team, const Layout& layout, const Place& place,
-                                        const OutputGradients<Scalar>& from, const Scratch<Scalar>& to) {
+                                        const Panel<const Scalar>& gradients, const Panel<const Output>& outputs,
+                                        const Number* times, const Scratch<Number>& to) {
   const int values = layout.values;
-  const Panel<const Scalar> gradients = tokens_of(from.gradient, place, place.head * values),
-                            outputs = tokens_of(from.output, place, place.head * values);
   const bool wanted = layout.normalize || layout.largest_matters;
-  Scalar *active = to.active, *share = to.share;
+  Number *active = to.active, *share = to.share;
   for (int t = 0; t < place.count; ++t) {
-    const Scalar *gradient = gradients.row(t), *output = outputs.row(t), *q = to.queries.row(t);
+    const Scalar* gradient = gradients.row(t);
+    const Output* output = outputs.row(t);
+    const Number* q = to.queries.row(t);
     // As a rule the first one is enough.
     const bool any =
         gradient[0] != Scalar(0) || sum_row(team, values, [=](int l) { return gradient[l] != Scalar(0) ? 1 : 0; }) > 0;
-    const Scalar sum = wanted ? sum_row(team, values, [=](int l) { return gradient[l] * output[l]; }) : Scalar(0);
-    const Scalar equal =
+    const Number sum =
+        wanted ? sum_row(team, values, [=](int l) { return Number(gradient[l]) * output[l]; }) : Number(0);
+    const Number equal =
         layout.largest_matters
-            ? sum_row(team, layout.features, [=](int l) { return q[l] == Scalar(1) ? Scalar(1) : Scalar(0); })
-            : Scalar(1);
+            ? sum_row(team, layout.features, [=](int l) { return q[l] == Number(1) ? Number(1) : Number(0); })
+            : Number(1);
     const bool has = any && place.sees(layout, t);
+    const Number scaled = times == nullptr ? sum / equal : sum / equal * times[t];
     Kokkos::single(Kokkos::PerTeam(team), [=]() {
-      active[t] = has ? Scalar(1) : Scalar(0);
-      share[t] = has ? -sum / equal : Scalar(0);
+      active[t] = has ? Number(1) : Number(0);
+      share[t] = has ? -scaled : Number(0);
     });
   }
   team.team_barrier();
 }
 
 /// From the gradient of a token's output that of its numerator and normaliser. A token without a gradient has no query.
-template <class Scalar>
+/// With queries loaded; and where numbers are not the outputs' own, also keys and values, as outputs are then made anew.
+template <Feature feature, class Scalar, class Number>
 KOKKOS_INLINE_FUNCTION void load_gradients(const Team& team, const Layout& layout, const Place& place,
-                                           const OutputGradients<Scalar>& from, const Scratch<Scalar>& to) {
-  load_shares(team, layout, place, from, to);
+                                           const OutputGradients<Scalar, Number>& from, const Number* before,
+                                           const Scratch<Number>& to) {
   const int values = layout.values;
-  const bool normalize = layout.normalize;
-  const Scalar* inverse = normalize ? tokens_of(from.inverse, layout, place) : to.active;
+  const Number* inverse = layout.normalize ? tokens_of(from.inverse, layout, place) : nullptr;
   const Panel<const Scalar> gradients = tokens_of(from.gradient, place, place.head * values);
-  const Panel<Scalar> g = to.gradients, q = to.queries;
-  const Scalar *active = to.active, *share = to.share;
+  if constexpr (std::is_same_v<Scalar, Number>) {
+    load_shares(team, layout, place, gradients, tokens_of(from.output, place, place.head * values),
+                static_cast<const Number*>(nullptr), to);
+  } else {
+    run_forward<feature>(team, layout, place, before, to);
+    load_shares(team, layout, place, gradients, Panel<const Number>(to.result), inverse, to);
+  }
+  const Panel<Number> g = to.gradients, q = to.queries;
+  const Number *active = to.active, *share = to.share;
   for_rows(team, place.count, values, [=](int t) {
     const Scalar* gradient = gradients.row(t);
-    Scalar* to_numerator = g.row(t);
+    Number* to_numerator = g.row(t);
     const bool has = active[t] > 0;
-    const Scalar times = inverse[t];
-    return [=](int l) { to_numerator[l] = has ? gradient[l] * times : Scalar(0); };
+    const Number times = inverse == nullptr ? Number(1) : inverse[t];
+    return [=](int l) { to_numerator[l] = has ? gradient[l] * times : Number(0); };
   });
   for_rows(team, place.count, g.stride - values, [=](int t) {
-    Scalar* to_normaliser = g.row(t) + values;
-    const Scalar gradient = active[t] > 0 ? share[t] * inverse[t] : Scalar(0);
+    Number* to_normaliser = g.row(t) + values;
+    const Number gradient = active[t] > 0 && inverse != nullptr ? share[t] * inverse[t] : Number(0);
     return [=](int l) { to_normaliser[l] = gradient; };
   });
   for_rows(team, place.count, layout.features, [=](int t) {
-    Scalar* query = q.row(t);
+    Number* query = q.row(t);
     const bool has = active[t] > 0;
     return [=](int l) {
-      const Scalar own = query[l];
-      query[l] = has ? own : Scalar(0);
+      const Number own = query[l];
+      query[l] = has ? own : Number(0);
     };
   });
   team.team_barrier();
