@@ -38,7 +38,8 @@ TEST(CausalLinearAttention, RefusesWhatItCannotDo) {
   EXPECT_NE(refusal(causal_linear({{"feature", "softplus"}}), 6, 6).find("elu1, relu, exp"), std::string::npos);
   EXPECT_NE(refusal(causal_linear({{"position", "tisa"}}), 6, 6).find("position"), std::string::npos);
   const std::string wide = refusal(causal_linear({{"embed", "4000000"}}), 1, 1);
-  EXPECT_NE(wide.find("[attention.causal_linear] heads = 1 leaves each head 4000000 channels of keys and 1 of values"),
+  EXPECT_NE(wide.find("[attention.causal_linear] heads = 1 (the default) leaves each head 4000000 channels of keys and "
+                      "1 of values"),
             std::string::npos)
       << wide;
 }
