@@ -80,6 +80,36 @@ struct NextToken {
   KOKKOS_INLINE_FUNCTION static bool seen_any(Scalar total) { return total != 0; }
 };
 
+/// What a bias's distances [heads, 2 N - 1] are as the kernels read them, with zeros around.
+template <class Scalar>
+void lay_out(Matrix<const Scalar> distances, const Heads& heads, Matrix<Scalar> biases) {
+  const int count = 2 * heads.tokens - 1, length = heads.bias_length();
+  Kokkos::parallel_for(
+      "ridgeline::softmax/lay_out_bias", one_team_each(heads.heads), KOKKOS_LAMBDA(const Team& team) {
+        const Scalar* from = &distances(team.league_rank(), 0);
+        Scalar* to = &biases(team.league_rank(), 0);
+        for_lanes(team, query_tile, [=](int i) { to[i] = 0; });
+        for_lanes(team, count, [=](int i) { to[query_tile + i] = from[i] * static_cast<Scalar>(log2_e); });
+        for_lanes(team, length - query_tile - count, [=](int i) { to[query_tile + count + i] = 0; });
+      });
+}
+
+/// The gradients of a head's distances, over slices and samples in their order.
+template <class Scalar>
+void sum_bias_gradients(Matrix<const Scalar> parts, const Heads& heads, Matrix<Scalar> gradients) {
+  const int count = 2 * heads.tokens - 1, all = heads.heads, terms = heads.slices() * heads.batch;
+  Kokkos::parallel_for(
+      "ridgeline::softmax/sum_bias_gradients", one_team_each(heads.heads), KOKKOS_LAMBDA(const Team& team) {
+        const int head = team.league_rank();
+        Scalar* to = &gradients(head, 0);
+        for_lanes(team, count, [=](int i) { to[i] = 0; });
+        for (int term = 0; term < terms; ++term) {
+          const Scalar* part = &parts(term * all + head, query_tile);
+          for_lanes(team, count, [=](int i) { to[i] += part[i]; });
+        }
+      });
+}
+
 template <class Scalar>
 class SoftmaxCore final : public AttentionCore<Scalar> {
  public:
@@ -240,35 +270,12 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
 
   void lay_out_bias(const Heads& heads) {
     bias_->forward(distances_);
-    const Matrix<const Scalar> distances = distances_;
-    const Matrix<Scalar> biases = biases_;
-    const int count = 2 * heads.tokens - 1, length = heads.bias_length();
-    Kokkos::parallel_for(
-        "ridgeline::softmax/lay_out_bias", one_team_each(heads.heads), KOKKOS_LAMBDA(const Team& team) {
-          const Scalar* from = &distances(team.league_rank(), 0);
-          Scalar* to = &biases(team.league_rank(), 0);
-          for_lanes(team, query_tile, [=](int i) { to[i] = 0; });
-          for_lanes(team, count, [=](int i) { to[query_tile + i] = from[i] * static_cast<Scalar>(log2_e); });
-          for_lanes(team, length - query_tile - count, [=](int i) { to[query_tile + count + i] = 0; });
-        });
+    lay_out<Scalar>(distances_, heads, biases_);
   }
 
-  /// Of a head, over slices and samples in their order.
   void bias_backward(const Heads& heads) {
-    const Matrix<const Scalar> parts = bias_gradients_;
-    const Matrix<Scalar> gradients = distances_;
-    const int count = 2 * heads.tokens - 1, all = heads.heads, terms = heads.slices() * heads.batch;
-    Kokkos::parallel_for(
-        "ridgeline::softmax/sum_bias_gradients", one_team_each(heads.heads), KOKKOS_LAMBDA(const Team& team) {
-          const int head = team.league_rank();
-          Scalar* to = &gradients(head, 0);
-          for_lanes(team, count, [=](int i) { to[i] = 0; });
-          for (int term = 0; term < terms; ++term) {
-            const Scalar* part = &parts(term * all + head, query_tile);
-            for_lanes(team, count, [=](int i) { to[i] += part[i]; });
-          }
-        });
-    bias_->backward(gradients);
+    sum_bias_gradients<Scalar>(bias_gradients_, heads, distances_);
+    bias_->backward(distances_);
   }
 
   AttentionSizes sizes_;
