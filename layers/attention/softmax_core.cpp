@@ -80,6 +80,8 @@ struct NextToken {
   KOKKOS_INLINE_FUNCTION static bool seen_any(Scalar total) { return total != 0; }
 };
 
+constexpr double log2_e = 1.44269504088896340736;
+
 /// What a bias's distances [heads, 2 N - 1] are as the kernels read them, with zeros around.
 template <class Scalar>
 void lay_out(Matrix<const Scalar> distances, const Heads& heads, Matrix<Scalar> biases) {
@@ -240,7 +242,6 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
   }
 
   double root() const { return 1 / std::sqrt(static_cast<double>(sizes_.head_embed())); }
-  static constexpr double log2_e = 1.44269504088896340736;
   Scalar scale() const { return static_cast<Scalar>(root() * log2_e); }
 
   template <class Steps>
