@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "cases.hpp"
-#include "conform/cases.hpp"
 #include "conform/gradient_check.hpp"
+#include "support/conforming.hpp"
 
 namespace ridgeline::support {
 namespace {
@@ -25,7 +25,11 @@ std::vector<LayerName> causal_attentions() {
     const LayerName layer{"attention", name};
     if (!properties_of(layer).causal) continue;
     layers.push_back(layer);
-    for (const LayerName& variation : conform::variations(layer)) layers.push_back(variation);
+    for (const LayerName& variation : conform::variations(layer)) {
+      layers.push_back(variation);
+      // Other channels of values than the width come to the width by a projection.
+      if (variation.options.count("out") > 0) layers.back().options["output_projection"] = "yes";
+    }
   }
   return layers;
 }
