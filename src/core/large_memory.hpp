@@ -16,7 +16,7 @@ void advise_large_pages(void* begin, std::size_t bytes);
 /// A view of `length` numbers, on large pages where the system has them, not initialised.
 template <class Scalar>
 Kokkos::View<Scalar*, Memory> large_memory(const std::string& name, std::size_t length) {
-  const Kokkos::View<Scalar*, Memory> view(Kokkos::view_alloc(name, Kokkos::WithoutInitializing), length);
+  Kokkos::View<Scalar*, Memory> view(Kokkos::view_alloc(name, Kokkos::WithoutInitializing), length);
   if constexpr (host_reads_memory) advise_large_pages(view.data(), length * sizeof(Scalar));
   return view;
 }
@@ -24,7 +24,7 @@ Kokkos::View<Scalar*, Memory> large_memory(const std::string& name, std::size_t 
 /// The same, all zero.
 template <class Scalar>
 Kokkos::View<Scalar*, Memory> large_zero_memory(const std::string& name, std::size_t length) {
-  const Kokkos::View<Scalar*, Memory> view = large_memory<Scalar>(name, length);
+  Kokkos::View<Scalar*, Memory> view = large_memory<Scalar>(name, length);
   Kokkos::deep_copy(view, Scalar(0));
   return view;
 }
