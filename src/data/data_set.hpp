@@ -14,7 +14,8 @@ namespace ridgeline {
 template <class Scalar>
 class DataSet {
  public:
-  DataSet(std::string name, const Task& task);
+  /// With the extra channels of this kind.
+  DataSet(std::string name, const Task& task, Extra extra = Extra::none);
 
   /// Makes samples first, first + 1, … of the task, on all threads of the host. Throws as check_stop.
   void fill(const Task& task, std::uint64_t first);
@@ -24,19 +25,25 @@ class DataSet {
   int tokens() const { return static_cast<int>(inputs_.extent(1)); }
   int channels() const { return static_cast<int>(inputs_.extent(2)); }
   int targets() const { return static_cast<int>(targets_.extent(2)); }
+  /// What a model gives for each token, as the task says.
+  int outputs() const { return outputs_; }
+  int extra_channels() const { return static_cast<int>(extra_.extent(2)); }
 
   Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> inputs() const { return inputs_; }          // [n, N, C]
   Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> target_values() const { return targets_; }  // [n, N, T]
   Kokkos::View<std::uint8_t**, Kokkos::LayoutRight, Memory> shown() const { return shown_; }       // [n, N]
+  Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> extra() const { return extra_; }            // [n, N, X]
 
   /// Bytes of a set in device memory.
-  static double bytes(const Task& task);
+  static double bytes(const Task& task, Extra extra = Extra::none);
   /// Bytes of the host's memory that `fill` takes besides, for as long as it works.
-  static double bytes_to_fill(const Task& task);
+  static double bytes_to_fill(const Task& task, Extra extra = Extra::none);
 
  private:
   std::string name_;
-  Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> inputs_, targets_;
+  Extra kind_of_extra_;
+  int outputs_;
+  Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> inputs_, targets_, extra_;
   Kokkos::View<std::uint8_t**, Kokkos::LayoutRight, Memory> shown_;
 };
 
@@ -53,11 +60,13 @@ class Batch {
   Tensor<Scalar> inputs() const { return inputs_; }
   Tensor<Scalar> targets() const { return targets_; }
   Matrix<std::uint8_t> shown() const { return shown_; }
+  /// Empty where the set has none.
+  Tensor<Scalar> extra() const { return extra_; }
 
  private:
-  Kokkos::View<Scalar*, Memory> input_memory_, target_memory_;
+  Kokkos::View<Scalar*, Memory> input_memory_, target_memory_, extra_memory_;
   Kokkos::View<std::uint8_t*, Memory> shown_memory_;
-  Tensor<Scalar> inputs_, targets_;
+  Tensor<Scalar> inputs_, targets_, extra_;
   Matrix<std::uint8_t> shown_;
 };
 

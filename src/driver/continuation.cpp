@@ -81,6 +81,7 @@ std::vector<std::string> differences(const Experiment& now, const Experiment& fo
 History history_for(const Experiment& now, const Experiment& former, const History& history) {
   std::vector<std::optional<std::size_t>> from;  // which column a set's figures come from
   History adapted;
+  adapted.metric = history.metric;
   for (const TaskSet& set : now.sets) {
     const auto found = std::find(history.sets.begin(), history.sets.end(), set.name);
     const std::string section = "eval." + set.name;
@@ -90,9 +91,9 @@ History history_for(const Experiment& now, const Experiment& former, const Histo
   }
   for (const HistoryRow& row : history.rows) {
     HistoryRow copy = row;
-    copy.set_mse.clear();
+    copy.set_values.clear();
     for (const std::optional<std::size_t>& column : from)
-      copy.set_mse.push_back(column ? row.set_mse.at(*column) : std::nullopt);
+      copy.set_values.push_back(column ? row.set_values.at(*column) : std::nullopt);
     adapted.rows.push_back(std::move(copy));
   }
   return adapted;

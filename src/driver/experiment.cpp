@@ -48,7 +48,7 @@ OptionSet train_options() {
 
 OptionSet data_options(const std::string& task) {
   OptionSet options;
-  options.choice("task", "sine", TaskRegistry::instance().names(), "what the samples are");
+  options.choice("task", standard_task, TaskRegistry::instance().names(), "what the samples are");
   options.include(TaskRegistry::instance().get(task).options);
   return options;
 }
@@ -117,11 +117,48 @@ void check_magnitudes(const Experiment& experiment) {
       set.task->check_magnitude(1e150, "what double precision can square");
 }
 
+/// What the samples have for `[model] extra`.
+Extra extra_of(const Experiment& experiment, const OptionValues& model) {
+  const std::string& name = model.text("extra");
+  const Extra extra = name == "class" ? Extra::class_label : name == "image" ? Extra::image : Extra::none;
+  if (extra != Extra::none && experiment.sets.front().task->extra_channels(extra) == 0)
+    throw model.mistake(
+        "extra", fmt::format("is what samples of the task {} do not have; for them it takes none.", experiment.task));
+  return extra;
+}
+
+bool is_causal(const LayerEntry& entry, const OptionValues& options) {
+  const Properties promised = entry.properties(options);
+  return promised.causal || promised.pointwise;
+}
+
+/// Throws Error(Exit::mistake) where a layer of an autoregressive model would let a token see later ones.
+void check_causal(const Experiment& experiment, const OptionValues& model) {
+  if (!experiment.sets.front().task->is_autoregressive()) return;
+  const auto check = [&](const std::string& kind, const LayerChoice& choice) {
+    const LayerEntry& entry = Registry::instance().get(kind, choice.name);
+    if (is_causal(entry, choice.options)) return;
+    std::vector<std::string> causal;
+    for (const std::string& name : Registry::instance().names(kind)) {
+      const LayerEntry& other = Registry::instance().get(kind, name);
+      if (is_causal(other, OptionValues::defaults(other.options))) causal.push_back(name);
+    }
+    throw model.mistake(
+        kind, fmt::format("names {}, which lets a token see later ones; the task {} takes layers that are causal: {}.",
+                          choice.name, experiment.task, causal.empty() ? "there is none" : phrase(causal, "or")));
+  };
+  check("encoder", experiment.model.encoder);
+  for (const LayerChoice& attention : experiment.model.attention) check("attention", attention);
+  check("ffn", experiment.model.ffn);
+}
+
 SampleFacts facts_of_samples(const Experiment& experiment) {
   const Task& train = *experiment.sets.front().task;
   SampleFacts facts;
   facts.inputs = train.channels();
-  facts.targets = train.targets();
+  facts.targets = train.outputs();
+  facts.extra_channels = train.extra_channels(experiment.extra);
+  facts.grid = train.grid();
   for (const TaskSet& set : experiment.sets) facts.tokens.emplace_back(set.name, set.task->tokens());
   return facts;
 }
@@ -179,7 +216,7 @@ std::string name_of_deck(const std::string& path) {
 Experiment read_experiment(const Deck& deck, const std::vector<Override>& overrides) {
   const Settings settings(deck, overrides, layer_names);
   OptionSet deciding;
-  deciding.choice("task", "sine", TaskRegistry::instance().names(), "what the samples are");
+  deciding.choice("task", standard_task, TaskRegistry::instance().names(), "what the samples are");
   const std::string task = settings.peek("data", deciding).text("task");
 
   const OptionValues data = settings.bind("data", data_options(task));
@@ -199,7 +236,9 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);
   check_magnitudes(experiment);
+  experiment.extra = extra_of(experiment, model);
   experiment.model = plan_model(settings, model, facts_of_samples(experiment), layers);
+  check_causal(experiment, model);
   experiment.layers = layers_text(experiment.model);
   plan_training(experiment, train, data);
 

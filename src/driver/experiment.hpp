@@ -13,6 +13,9 @@
 
 namespace ridgeline {
 
+/// What [data] task is where a deck does not say.
+inline constexpr const char* standard_task = "sine";
+
 /// The keys of [run] and [train], the same for every task.
 OptionSet run_options();
 OptionSet train_options();
@@ -34,6 +37,7 @@ struct Experiment {
   std::uint64_t seed = 1;
   bool single_precision = true;
   std::vector<TaskSet> sets;  ///< train first, then the test sets in the deck's order
+  Extra extra = Extra::none;  ///< what the model is told of a sample with every token
   ModelPlan model;
   TrainingPlan training;
   std::int64_t epochs = 0;            ///< the last may be cut short by `steps`

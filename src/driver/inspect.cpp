@@ -67,7 +67,7 @@ OptionSet section_options(const std::string& section) {
   if (section == "train") return train_options();
   const std::size_t dot = section.find('.');
   const std::string head = section.substr(0, dot), tail = dot == std::string::npos ? "" : section.substr(dot + 1);
-  const std::string task = tail.empty() ? TaskRegistry::instance().names().front() : tail;
+  const std::string task = tail.empty() ? standard_task : tail;
   if (head == "data") return data_options(task);
   if (head == "eval") return eval_options(task);
   if (const LayerEntry* entry = Registry::instance().find(head, tail)) return entry->options;

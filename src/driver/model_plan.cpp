@@ -16,6 +16,9 @@ OptionSet model_options() {
   options.integer("blocks", 2, "blocks of attention and feed-forward network").at_least(1).at_most(1000);
   options.choice("residual", "normed", {"normed", "pre"},
                  "where the block's layer normalisations stand: on the residual, or before each layer");
+  options.choice("extra", "none", {"none", "class", "image"},
+                 "what attention may look at with every token, besides: the sample's class, or the image itself, one "
+                 "hot");
   options.layer("position", "position", "none", "what tells tokens where they stand").one_of({"none"});
   options.choice("position_mode", "add", {"add", "concatenate"},
                  "whether a position is added to what the encoder gives, or its channels stand beside the input's");

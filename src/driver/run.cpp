@@ -30,14 +30,18 @@ Earlier earlier(const CommandLine& line) {
 }
 
 std::string metrics_table(const std::vector<SetMetrics>& sets) {
+  const std::vector<MetricKind> kinds = kinds_of(sets);
   std::size_t width = 3;
   for (const SetMetrics& set : sets) width = std::max(width, set.set.size());
-  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}  {:>12}  {:>15}", "set", width, "mse", "mse hidden",
-                                 "mse shown", "relative L2", "untrained mse");
-  for (const SetMetrics& set : sets)
-    text +=
-        fmt::format("\n{:<{}}  {:>12.5g}  {:>12.5g}  {:>12.5g}  {:>12.5g}  {:>15.5g}", set.set, width, set.trained.mse,
-                    set.trained.mse_hidden, set.trained.mse_shown, set.trained.relative_l2, set.untrained.mse);
+  std::string text = fmt::format("{:<{}}", "set", width);
+  for (const MetricKind& kind : kinds) text += fmt::format("  {:>13}", kind.label);
+  const std::string last = std::string("untrained ") + kinds.front().label;
+  text += fmt::format("  {}", last);
+  for (const SetMetrics& set : sets) {
+    text += fmt::format("\n{:<{}}", set.set, width);
+    for (const MetricKind& kind : kinds) text += fmt::format("  {:>13.5g}", set.trained[kind.name]);
+    text += fmt::format("  {:>{}.5g}", set.untrained[kinds.front().name], last.size());
+  }
   return text;
 }
 

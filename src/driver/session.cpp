@@ -36,16 +36,16 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
         Evaluator<Scalar>::batch_for(evaluation_rows(experiment), set.task->samples(), set.task->tokens());
     const std::vector<Shape> more = batches_of(set.task->samples(), batch, set.task->tokens());
     shapes.insert(shapes.end(), more.begin(), more.end());
-    need.data += DataSet<Scalar>::bytes(*set.task);
+    need.data += DataSet<Scalar>::bytes(*set.task, experiment.extra);
     const double predictions =
-        static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->targets() * sizeof(Scalar);
+        static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->outputs() * sizeof(Scalar);
     largest = std::max(largest, predictions);
     need.results += DataSet<Scalar>::bytes(*set.task) + 4 * predictions;
-    making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task));
+    making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task, experiment.extra));
   }
   need.results = std::max(need.results, making);  // one is done with when the other begins
   need.activations = static_cast<double>(model.bytes_for(shapes));
-  need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch);
+  need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch, experiment.extra);
   return need;
 }
 
@@ -68,11 +68,11 @@ Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment)
   model_.parameters().initialise(experiment.seed);
   std::vector<const DataSet<Scalar>*> all;
   for (const TaskSet& set : experiment.sets) {
-    sets_.emplace_back(set.name, *set.task);
+    sets_.emplace_back(set.name, *set.task, experiment.extra);
     sets_.back().fill(*set.task, 0);
     all.push_back(&sets_.back());
   }
-  evaluator_ = std::make_unique<Evaluator<Scalar>>(all, evaluation_rows(experiment));
+  evaluator_ = std::make_unique<Evaluator<Scalar>>(all, *experiment.sets.front().task, evaluation_rows(experiment));
   trainer_ =
       std::make_unique<Trainer<Scalar>>(model_, sets_.front(), *experiment.sets.front().task, experiment.training);
   std::vector<Shape> shapes = trainer_->shapes();
@@ -123,6 +123,8 @@ void Session<Scalar>::write_sets(hdf5::File& file) const {
     result.tokens = set.tokens();
     result.channels = set.channels();
     result.targets = set.targets();
+    result.outputs = set.outputs();
+    result.grid = task.grid();
     result.channel_names = task.channel_names();
     result.target_names = task.target_names();
     result.inputs = host_copy<Scalar>(set.inputs());

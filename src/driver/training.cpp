@@ -23,6 +23,7 @@ Training<Scalar>::Training(const Experiment& experiment, const RunDirectory& dir
   state_.single_precision = experiment.single_precision;
   state_.deck = experiment.resolved;
   for (const TaskSet& set : experiment.sets) state_.history.sets.push_back(set.name);
+  state_.history.metric = main_metric(experiment.sets.front().task->loss());
   limit_time();
 }
 
@@ -104,11 +105,11 @@ void Training<Scalar>::finish_epoch() {
   row.learning_rate = trainer_.last_learning_rate();
   row.seconds = progress.seconds;
   row.tokens_per_second = static_cast<double>(progress.tokens) / progress.seconds;
-  row.set_mse.resize(state_.history.sets.size());
+  row.set_values.resize(state_.history.sets.size());
   trainer_.check_parameters();
   if (evaluates(row.epoch)) {
     const std::vector<Metrics> metrics = session_.evaluate();
-    for (std::size_t i = 0; i < metrics.size(); ++i) row.set_mse[i] = metrics[i].mse;
+    for (std::size_t i = 0; i < metrics.size(); ++i) row.set_values[i] = metrics[i][state_.history.metric];
   }
   state_.history.rows.push_back(row);
   if (saves(row.epoch))
@@ -197,8 +198,8 @@ std::string Training<Scalar>::epoch_text(const HistoryRow& row) const {
                                  fmt::formatted_size("{}", experiment_.epochs), experiment_.epochs, row.loss);
   text += fmt::format("   {:.1f} steps/s   {} left", static_cast<double>(state_.progress.steps) / row.seconds,
                       duration_text(time_left()));
-  for (std::size_t i = 0; i < row.set_mse.size(); ++i)
-    if (row.set_mse[i]) text += fmt::format("   {} {:.4g}", state_.history.sets[i], *row.set_mse[i]);
+  for (std::size_t i = 0; i < row.set_values.size(); ++i)
+    if (row.set_values[i]) text += fmt::format("   {} {:.4g}", state_.history.sets[i], *row.set_values[i]);
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
+#include "io/metrics.hpp"
 
 namespace ridgeline {
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::string_view fixed_header = "epoch,step,loss,learning_rate,seconds,tokens_per_second";
 constexpr std::size_t fixed_fields = 6;
-constexpr std::string_view set_suffix = "_mse";
 
 /// Where a field stands, for the sentence when it cannot be understood.
 struct Place {
@@ -65,25 +65,37 @@ std::int64_t whole_number(std::string_view text, std::string_view column, std::i
   return value;
 }
 
-std::vector<std::string> read_header(std::string_view line, const Place& place) {
+/// Whether a column is of this metric and names a set.
+bool is_of(std::string_view column, const std::string& metric) {
+  const std::string suffix = "_" + metric;
+  return column.size() > suffix.size() && column.substr(column.size() - suffix.size()) == suffix;
+}
+
+/// Sets and metric, from the columns.
+void read_header(std::string_view line, const Place& place, History& history) {
   const std::vector<std::string_view> columns = split(line, ',');
   const bool begins_well = line.substr(0, fixed_header.size()) == fixed_header &&
                            (line.size() == fixed_header.size() || line[fixed_header.size()] == ',');
   if (!begins_well) {
     place.fail(fmt::format(R"(the header is "{}", and "{},SET_mse,..." is needed)", excerpt(line), fixed_header));
   }
-  std::vector<std::string> sets;
+  for (const MetricKind& kind : metric_kinds()) {
+    if (columns.size() > fixed_fields && is_of(columns[fixed_fields], kind.name)) {
+      history.metric = kind.name;
+    }
+  }
   for (std::size_t column = fixed_fields; column < columns.size(); ++column) {
     const std::string_view name = columns[column];
-    if (name.size() <= set_suffix.size() || name.substr(name.size() - set_suffix.size()) != set_suffix) {
-      place.fail(fmt::format("the header's column {} is \"{}\", and SET_mse is needed", column + 1, excerpt(name)));
+    if (!is_of(name, history.metric)) {
+      place.fail(fmt::format("the header's column {} is \"{}\", and SET_{} is needed", column + 1, excerpt(name),
+                             history.metric));
     }
-    sets.emplace_back(name.substr(0, name.size() - set_suffix.size()));
+    history.sets.emplace_back(name.substr(0, name.size() - history.metric.size() - 1));
   }
-  return sets;
 }
 
-HistoryRow read_row(std::string_view line, const std::vector<std::string>& sets, const Place& place) {
+HistoryRow read_row(std::string_view line, const History& history, const Place& place) {
+  const std::vector<std::string>& sets = history.sets;
   const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() != fixed_fields + sets.size()) {
     place.fail(fmt::format("there are {} fields, and the header has {}", fields.size(), fixed_fields + sets.size()));
@@ -97,7 +109,8 @@ HistoryRow read_row(std::string_view line, const std::vector<std::string>& sets,
   row.tokens_per_second = number(fields[5], "tokens_per_second", place);
   for (std::size_t set = 0; set < sets.size(); ++set) {
     const std::string_view text = fields[fixed_fields + set];
-    row.set_mse.push_back(text.empty() ? std::nullopt : std::optional<double>(number(text, sets[set] + "_mse", place)));
+    const std::string column = fmt::format("{}_{}", sets[set], history.metric);
+    row.set_values.push_back(text.empty() ? std::nullopt : std::optional<double>(number(text, column, place)));
   }
   return row;
 }
@@ -112,18 +125,18 @@ void History::write(const std::filesystem::path& path) const {
                                           ".",
                                           path.string(), excerpt(set)));
     }
-    text += fmt::format(",{}{}", set, set_suffix);
+    text += fmt::format(",{}_{}", set, metric);
   }
   text += '\n';
   for (const HistoryRow& row : rows) {
-    if (row.set_mse.size() != sets.size()) {
+    if (row.set_values.size() != sets.size()) {
       throw Error(Exit::file, fmt::format("cannot write {}: epoch {} has {} sets, and the history has {}.",
-                                          path.string(), row.epoch, row.set_mse.size(), sets.size()));
+                                          path.string(), row.epoch, row.set_values.size(), sets.size()));
     }
     text += fmt::format("{},{},{},{},{},{}", row.epoch, row.step, field(row.loss), field(row.learning_rate),
                         field(row.seconds), field(row.tokens_per_second));
-    for (const std::optional<double>& mse : row.set_mse) {
-      text += fmt::format(",{}", mse ? field(*mse) : "");
+    for (const std::optional<double>& value : row.set_values) {
+      text += fmt::format(",{}", value ? field(*value) : "");
     }
     text += '\n';
   }
@@ -144,9 +157,9 @@ History History::read(const std::filesystem::path& path) {
       line.remove_suffix(1);
     }
     if (index == 0) {
-      history.sets = read_header(line, place);
+      read_header(line, place, history);
     } else {
-      history.rows.push_back(read_row(line, history.sets, place));
+      history.rows.push_back(read_row(line, history, place));
     }
   }
   if (lines.empty()) {

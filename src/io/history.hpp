@@ -10,20 +10,21 @@
 namespace ridgeline {
 
 struct HistoryRow {
-  int epoch = 0;                               // 1 is the first; 0 is before training
-  std::int64_t step = 0;                       // optimiser steps taken by the end of the epoch
-  double loss = 0;                             // mean training loss over the epoch's steps
-  double learning_rate = 0;                    // of the epoch's last step
-  double seconds = 0;                          // training time of this epoch
-  double tokens_per_second = 0;                // of training
-  std::vector<std::optional<double>> set_mse;  // one a set, empty where it was not evaluated
+  int epoch = 0;                                  // 1 is the first; 0 is before training
+  std::int64_t step = 0;                          // optimiser steps taken by the end of the epoch
+  double loss = 0;                                // mean training loss over the epoch's steps
+  double learning_rate = 0;                       // of the epoch's last step
+  double seconds = 0;                             // training time of this epoch
+  double tokens_per_second = 0;                   // of training
+  std::vector<std::optional<double>> set_values;  // the metric of each set, empty where it was not evaluated
 };
 
-/// The rows of a run and the names of its sets (train first). The file's header is
-/// `epoch,step,loss,learning_rate,seconds,tokens_per_second,<SET>_mse,…`; numbers are written so that reading gives
-/// the same bits; a field is empty where a set was not evaluated; nan, inf and -inf are spelled so.
+/// The rows of a run, the names of its sets (train first), and which figure of merit is told of them. The file's header
+/// is `epoch,step,loss,learning_rate,seconds,tokens_per_second,<SET>_<METRIC>,…`; numbers are written so that reading
+/// gives the same bits; a field is empty where a set was not evaluated; nan, inf and -inf are spelled so.
 struct History {
   std::vector<std::string> sets;
+  std::string metric = "mse";  // as in metrics.hpp, the same for all sets
   std::vector<HistoryRow> rows;
 
   /// Rewrites the whole file atomically (it is small). Throws Error(Exit::file), also when a row has another number of

@@ -2,21 +2,71 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "io/files.hpp"
 #include "io/json.hpp"
 
 namespace ridgeline {
+
+const std::vector<MetricKind>& metric_kinds() {
+  static const std::vector<MetricKind> kinds{
+      {"mse", "mse", "MSE, all points", "mean squared error", "MSE: mean squared error.", false},
+      {"mse_hidden", "mse hidden", "MSE, hidden points", "mean squared error over hidden points", "", false},
+      {"mse_shown", "mse shown", "MSE, shown points", "mean squared error over shown points", "", false},
+      {"relative_l2", "relative L2", "relative L<sub>2</sub>", "relative L2 error",
+       "Relative L<sub>2</sub>: the mean over functions of ‖prediction − truth‖ / ‖truth‖. “–”: there are no such "
+       "points.",
+       false},
+      {"bits_per_dimension", "bits/dim", "bits per dimension", "bits per dimension",
+       "Bits per dimension: what a pixel's level in a channel is a surprise to the model, −log<sub>2</sub> of its "
+       "probability, on the mean over all of them.",
+       false},
+      {"cross_entropy", "cross-entropy", "cross-entropy", "cross-entropy",
+       "Cross-entropy: the same with the natural logarithm, as the loss is.", false},
+      {"accuracy", "accuracy", "accuracy", "accuracy", "Accuracy: how often the most probable level is the true one.",
+       true}};
+  return kinds;
+}
+
+const MetricKind* find_metric(const std::string& name) {
+  const std::vector<MetricKind>& kinds = metric_kinds();
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const MetricKind& kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+double Metrics::operator[](const std::string& name) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == name; });
+  return found == entries_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+}
+
+std::vector<MetricKind> kinds_of(const std::vector<SetMetrics>& sets) {
+  const auto has = [](const Metrics& metrics, const char* name) {
+    const auto& entries = metrics.entries();
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const Metrics::Entry& entry) { return entry.first == name; });
+  };
+  std::vector<MetricKind> found;
+  for (const MetricKind& kind : metric_kinds())
+    if (std::any_of(sets.begin(), sets.end(), [&](const SetMetrics& set) {
+          return has(set.untrained, kind.name) || has(set.trained, kind.name);
+        }))
+      found.push_back(kind);
+  return found;
+}
 
 namespace {
 
 std::string object(const std::vector<SetMetrics>& sets, Metrics SetMetrics::*which) {
   std::string text = "{";
   for (const SetMetrics& set : sets) {
-    const Metrics& metrics = set.*which;
-    text +=
-        fmt::format("{}\n    {}: {{\"mse\": {}, \"mse_hidden\": {}, \"mse_shown\": {}, \"relative_l2\": {}}}",
-                    text.size() > 1 ? "," : "", json_text(set.set), json_number(metrics.mse),
-                    json_number(metrics.mse_hidden), json_number(metrics.mse_shown), json_number(metrics.relative_l2));
+    std::string figures;
+    for (const auto& [name, value] : (set.*which).entries())
+      figures += fmt::format("{}{}: {}", figures.empty() ? "" : ", ", json_text(name), json_number(value));
+    text += fmt::format("{}\n    {}: {{{}}}", text.size() > 1 ? "," : "", json_text(set.set), figures);
   }
   return text + (sets.empty() ? "}" : "\n  }");
 }

@@ -2,19 +2,47 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ridgeline {
 
-/// NaN where a figure does not exist (no point is shown when `context = 0`): null in JSON.
-struct Metrics {
-  double mse = std::numeric_limits<double>::quiet_NaN();         // mean squared error over all points
-  double mse_hidden = std::numeric_limits<double>::quiet_NaN();  // over the points whose y is not shown
-  double mse_shown = std::numeric_limits<double>::quiet_NaN();   // over the points whose y is shown
-  double relative_l2 =
-      std::numeric_limits<double>::quiet_NaN();  // mean over functions of |prediction - truth| / |truth|
+/// A figure of merit that a task may have: what files and people call it.
+struct MetricKind {
+  const char* name;         ///< in files: "mse_hidden"
+  const char* label;        ///< in a table on the screen: "mse hidden"
+  const char* heading;      ///< over a table's column, as HTML: "MSE, hidden points"
+  const char* title;        ///< in words: "mean squared error over hidden points"
+  const char* explanation;  ///< a sentence below a table, as HTML; empty where the heading says it all
+  bool larger_is_better;
+};
+
+/// Every figure that there is; those of one task in the order in which they are shown.
+const std::vector<MetricKind>& metric_kinds();
+
+/// nullptr where there is none of this name.
+const MetricKind* find_metric(const std::string& name);
+
+/// A set's figures by name, the one that curves and comparisons show first. NaN where a figure does not exist (no point
+/// is shown when `context = 0`): null in JSON.
+class Metrics {
+ public:
+  using Entry = std::pair<std::string, double>;
+
+  Metrics() = default;
+  Metrics(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  /// NaN where there is none of this name.
+  double operator[](const std::string& name) const;
+  void add(std::string name, double value) { entries_.emplace_back(std::move(name), value); }
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  std::vector<Entry> entries_;
 };
 
 struct SetMetrics {
@@ -23,8 +51,11 @@ struct SetMetrics {
   Metrics trained;
 };
 
-/// {"untrained": {SET: {"mse": …, "mse_hidden": …, "mse_shown": …, "relative_l2": …}, …}, "trained": {…}} with the sets
-/// in the order given, numbers with every bit, a line break at the end.
+/// The kinds of figure that any of the sets has, in metric_kinds' order.
+std::vector<MetricKind> kinds_of(const std::vector<SetMetrics>& sets);
+
+/// {"untrained": {SET: {"mse": …, "mse_hidden": …, …}, …}, "trained": {…}} with the sets in the order given, numbers with
+/// every bit, a line break at the end.
 std::string metrics_json(const std::vector<SetMetrics>& sets);
 
 /// Writes metrics_json atomically. Throws Error(Exit::file).

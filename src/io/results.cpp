@@ -1,7 +1,6 @@
 #include "io/results.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -23,27 +22,21 @@ const std::set<std::string>& own_attributes() {
   return names;
 }
 
-constexpr std::array<std::pair<const char*, double Metrics::*>, 4> metric_names{
-    {{"mse", &Metrics::mse},
-     {"mse_hidden", &Metrics::mse_hidden},
-     {"mse_shown", &Metrics::mse_shown},
-     {"relative_l2", &Metrics::relative_l2}}};
-
 [[noreturn]] void fail(const hdf5::File& file, const std::string& what) {
   throw Error(Exit::file, fmt::format("{}: {}.", file.path().string(), what));
 }
 
 void write_set_metrics(hdf5::File& file, const std::string& set, const std::string& prefix, const Metrics& metrics) {
-  for (const auto& [name, member] : metric_names) {
-    file.write_attribute(set, prefix + name, metrics.*member);
+  for (const auto& [name, value] : metrics.entries()) {
+    file.write_attribute(set, prefix + name, value);
   }
 }
 
 Metrics read_set_metrics(const hdf5::File& file, const std::string& set, const std::string& prefix) {
   Metrics metrics;
-  for (const auto& [name, member] : metric_names) {
-    if (file.has_attribute(set, prefix + name)) {
-      metrics.*member = file.attribute_number(set, prefix + name);
+  for (const MetricKind& kind : metric_kinds()) {
+    if (file.has_attribute(set, prefix + kind.name)) {
+      metrics.add(kind.name, file.attribute_number(set, prefix + kind.name));
     }
   }
   return metrics;
@@ -87,6 +80,21 @@ void read_extents(const hdf5::File& file, ResultSet<Scalar>& set) {
   set.tokens = inputs[1];
   set.channels = inputs[2];
   set.targets = targets[2];
+  const hdf5::Shape outputs = file.shape(set.name + "/predictions");
+  set.outputs = outputs.size() == 3 ? outputs[2] : 0;
+  const bool is_logits = set.outputs > set.targets && set.targets > 0 && set.outputs % set.targets == 0;
+  if (!is_logits) {
+    set.outputs = set.targets;
+  }
+  if (file.has_attribute(set.name, "rows") && file.has_attribute(set.name, "columns")) {
+    const std::int64_t rows = file.attribute_integer(set.name, "rows");
+    const std::int64_t columns = file.attribute_integer(set.name, "columns");
+    if (rows < 1 || columns < 1 || set.tokens % rows != 0 || columns != set.tokens / rows) {
+      fail(file,
+           fmt::format("set \"{}\" has {} tokens, which are no {} rows of {}", set.name, set.tokens, rows, columns));
+    }
+    set.grid = {static_cast<int>(rows), static_cast<int>(columns)};
+  }
 }
 
 }  // namespace
@@ -117,18 +125,25 @@ void write_result_set(hdf5::File& file, const ResultSet<Scalar>& set) {
   file.make_group(set.name);
   file.write(set.name + "/inputs", set.inputs, {set.samples, set.tokens, set.channels});
   file.write(set.name + "/targets", set.truth, target_shape);
-  file.write(set.name + "/predictions", set.predictions, target_shape);
+  const std::int64_t outputs = set.outputs > 0 ? set.outputs : set.targets;
+  const hdf5::Shape output_shape{set.samples, set.tokens, outputs};
+  file.write(set.name + "/predictions", set.predictions, output_shape);
   if (!set.untrained_predictions.empty()) {
-    file.write(set.name + "/untrained_predictions", set.untrained_predictions, target_shape);
+    file.write(set.name + "/untrained_predictions", set.untrained_predictions, output_shape);
   }
   const auto points = static_cast<std::size_t>(set.samples * set.tokens);
   file.write(set.name + "/shown", set.shown.empty() ? std::vector<std::uint8_t>(points, 0) : set.shown,
              {set.samples, set.tokens});
   write_names(file, set.name + "/inputs", set.channel_names);
   for (const char* dataset : {"/targets", "/predictions", "/untrained_predictions"}) {
-    if (file.exists(set.name + dataset)) {
+    const bool is_of_targets = outputs == set.targets || dataset == std::string("/targets");
+    if (is_of_targets && file.exists(set.name + dataset)) {
       write_names(file, set.name + dataset, set.target_names);
     }
+  }
+  if (set.grid.rows > 0) {
+    file.write_attribute(set.name, "rows", std::int64_t{set.grid.rows});
+    file.write_attribute(set.name, "columns", std::int64_t{set.grid.columns});
   }
   write_set_metrics(file, set.name, "", set.trained);
   write_set_metrics(file, set.name, "untrained_", set.untrained);
@@ -207,10 +222,11 @@ ResultSet<Scalar> read_set_without_arrays(const hdf5::File& file, const std::str
   read_extents(file, set);
   const hdf5::Shape target_shape{set.samples, set.tokens, set.targets};
   check_shape(file, name + "/targets", target_shape);
-  check_shape(file, name + "/predictions", target_shape);
+  const hdf5::Shape output_shape{set.samples, set.tokens, set.outputs};
+  check_shape(file, name + "/predictions", output_shape);
   check_shape(file, name + "/shown", {set.samples, set.tokens});
   if (file.exists(name + "/untrained_predictions")) {
-    check_shape(file, name + "/untrained_predictions", target_shape);
+    check_shape(file, name + "/untrained_predictions", output_shape);
   }
   set.channel_names = read_names(file, name + "/inputs", set.channels);
   set.target_names = read_names(file, name + "/targets", set.targets);

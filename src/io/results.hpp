@@ -2,10 +2,11 @@
 //
 //   /                      attributes: `format`, and the facts of the run
 //   /set_names             names of the sets in order, train first
-//   /SET                   attributes: mse, mse_hidden, mse_shown, relative_l2, and the same with untrained_ in front
+//   /SET                   attributes: the set's metrics (mse, …), and the same with untrained_ in front; rows and
+//                          columns where the tokens are an image's pixels, row by row
 //   /SET/inputs            [samples, tokens, channels]   attribute `channels`: their names
 //   /SET/targets           [samples, tokens, targets]    attribute `channels`: their names
-//   /SET/predictions       [samples, tokens, targets]    of the trained model
+//   /SET/predictions       [samples, tokens, outputs]    of the trained model: targets, or logits of each target's levels
 //   /SET/untrained_predictions  the same, of the model as initialised
 //   /SET/shown             [samples, tokens] uint8       1 where the target was part of the input
 //   /time                  names, seconds, calls: one entry a region
@@ -20,6 +21,7 @@
 #include "core/region.hpp"
 #include "io/hdf5.hpp"
 #include "io/metrics.hpp"
+#include "layer/layer.hpp"
 
 namespace ridgeline {
 
@@ -31,6 +33,8 @@ struct ResultSet {
   std::int64_t tokens = 0;
   std::int64_t channels = 0;
   std::int64_t targets = 0;
+  std::int64_t outputs = 0;                // of the model: a logit for each of a target's levels; 0: as many as targets
+  Grid grid;                               // where the tokens are an image's pixels
   std::vector<std::string> channel_names;  // empty, or one a channel; channel 0 is the pictures' abscissa
   std::vector<std::string> target_names;   // empty, or one a target
   std::vector<Scalar> inputs;

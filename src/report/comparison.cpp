@@ -25,12 +25,6 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-constexpr std::array<std::pair<const char*, double Metrics::*>, 4> set_columns{
-    {{"mse", &Metrics::mse},
-     {"mse_hidden", &Metrics::mse_hidden},
-     {"mse_shown", &Metrics::mse_shown},
-     {"relative_l2", &Metrics::relative_l2}}};
-
 }  // namespace
 
 std::int64_t ComparedRun::steps() const { return history.rows.empty() ? 0 : history.rows.back().step; }
@@ -66,6 +60,17 @@ ComparedRun read_compared_run(const fs::path& folder) {
   return run;
 }
 
+std::vector<MetricKind> kinds_of(const std::vector<ComparedRun>& runs) {
+  std::vector<SetMetrics> all;
+  for (const ComparedRun& run : runs) all.insert(all.end(), run.sets.begin(), run.sets.end());
+  return ridgeline::kinds_of(all);
+}
+
+const MetricKind& compared_metric(const std::vector<ComparedRun>& runs) {
+  const std::vector<MetricKind> kinds = kinds_of(runs);
+  return *find_metric(kinds.empty() ? "mse" : kinds.front().name);
+}
+
 std::vector<std::string> sets_of(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> names;
   for (const ComparedRun& run : runs)
@@ -97,15 +102,16 @@ std::string fact(const ComparedRun& run, const std::string& name) {
 std::string comparison_csv(const std::vector<ComparedRun>& runs) {
   const std::vector<std::string> sets = sets_of(runs);
   std::string csv = "deck,parameters,steps,seconds,steps_per_second,loss";
+  std::vector<MetricKind> columns = kinds_of(runs);
   for (const std::string& set : sets)
-    for (const auto& [name, member] : set_columns) csv += "," + csv_field(set + "_" + name);
+    for (const MetricKind& column : columns) csv += "," + csv_field(set + "_" + column.name);
   csv += "\n";
   for (const ComparedRun& run : runs) {
     csv += fmt::format("{},{},{},{},{},{}", csv_field(run.name), csv_field(fact(run, "parameters")), run.steps(),
                        csv_number(run.seconds()), csv_number(run.steps_per_second()), csv_number(run.loss()));
     for (const std::string& name : sets) {
       const SetMetrics* set = run.find_set(name);
-      for (const auto& [column, member] : set_columns) csv += "," + (set ? csv_number(set->trained.*member) : "");
+      for (const MetricKind& column : columns) csv += "," + (set ? csv_number(set->trained[column.name]) : "");
     }
     csv += "\n";
   }
@@ -160,15 +166,17 @@ std::string comparison_table(const std::vector<ComparedRun>& runs) {
   for (const ComparedRun& run : runs) width = std::max(width, character_count(run.name));
   const auto padded = [&](const std::string& name) { return name + std::string(width - character_count(name), ' '); };
   std::string text = padded("deck") + fmt::format("  {:>10}  {:>9}  {:>9}", "parameters", "seconds", "steps/s");
-  const auto set_width = [](const std::string& set) { return std::max<std::size_t>(11, character_count(set) + 4); };
-  for (const std::string& set : sets)
-    text += std::string(2 + set_width(set) - character_count(set) - 4, ' ') + set + " mse";
+  const MetricKind& metric = compared_metric(runs);
+  const std::string ending = std::string(" ") + metric.label;
+  const auto length = [&](const std::string& set) { return character_count(set) + ending.size(); };
+  const auto set_width = [&](const std::string& set) { return std::max<std::size_t>(11, length(set)); };
+  for (const std::string& set : sets) text += std::string(2 + set_width(set) - length(set), ' ') + set + ending;
   for (const ComparedRun& run : runs) {
     text += fmt::format("\n{}  {:>10}  {:>9.4g}  {:>9.4g}", padded(run.name), fact(run, "parameters"), run.seconds(),
                         run.steps_per_second());
     for (const std::string& name : sets) {
       const SetMetrics* set = run.find_set(name);
-      text += fmt::format("  {:>{}}", set ? fmt::format("{:.5g}", set->trained.mse) : "-", set_width(name));
+      text += fmt::format("  {:>{}}", set ? fmt::format("{:.5g}", set->trained[metric.name]) : "-", set_width(name));
     }
   }
   return text;
@@ -215,8 +223,10 @@ Comparison draw_comparison(const fs::path& folder, const std::vector<std::string
   report::Painter painter(folder / "figures", drawn);
   const report::Picture picture{
       painter.draw(report::comparison_figure(runs)),
-      "Left: the mean training loss of each epoch. Right: the mean squared error over all points of every set after "
-      "training; further left is better."};
+      fmt::format(
+          "Left: the mean training loss of each epoch. Right: the {} over all points of every set after training; "
+          "further left is better.",
+          report::compared_metric(runs).title)};
   const std::string notice = drawn.without_pictures.empty() ? "" : "No pictures: " + drawn.without_pictures + ".";
   drawn.html = folder / "comparison.html";
   write_atomically(drawn.html, report::comparison_html(report::title_of(folder), runs, picture, notice));

@@ -40,6 +40,11 @@ struct ComparedRun {
 /// Throws Error(Exit::file) where the folder lacks the files of a whole run, or one cannot be understood.
 ComparedRun read_compared_run(const std::filesystem::path& folder);
 
+/// The kinds of figure that any of the runs has, in metric_kinds' order.
+std::vector<MetricKind> kinds_of(const std::vector<ComparedRun>& runs);
+/// The one that is drawn and shown on the screen: the first of these. Runs of tasks that have others show none.
+const MetricKind& compared_metric(const std::vector<ComparedRun>& runs);
+
 /// Names of the sets of all runs, in the order of first mention.
 std::vector<std::string> sets_of(const std::vector<ComparedRun>& runs);
 
@@ -61,7 +66,7 @@ struct DeckDifference {
 /// In the order of the decks.
 std::vector<DeckDifference> deck_differences(const std::vector<ComparedRun>& runs);
 
-/// Training loss against the epoch, a line a run, and beside it every set's mean squared error after training.
+/// Training loss against the epoch, a line a run, and beside it every set's metric after training.
 Figure comparison_figure(const std::vector<ComparedRun>& runs);
 
 std::string comparison_html(const std::string& title, const std::vector<ComparedRun>& runs, const Picture& picture,

@@ -150,10 +150,11 @@ double row_of(std::size_t set, std::size_t sets, std::size_t run, std::size_t ru
 /// Empty where no set has an error to draw.
 std::string error_panel(const std::vector<ComparedRun>& runs, Figure& figure) {
   const std::vector<std::string> sets = sets_of(runs);
+  const MetricKind& metric = compared_metric(runs);
   Range errors;
   for (const ComparedRun& run : runs)
     for (const SetMetrics& set : run.sets)
-      if (can_be_logarithmic(set.trained.mse)) errors.include(set.trained.mse);
+      if (const double value = set.trained[metric.name]; can_be_logarithmic(value)) errors.include(value);
   if (errors.is_empty) return "";
   const double margin = std::max(1.5, std::pow(errors.high / errors.low, 0.06));
   const double low = errors.low / margin;
@@ -162,9 +163,9 @@ std::string error_panel(const std::vector<ComparedRun>& runs, Figure& figure) {
     std::string data;
     for (std::size_t set = 0; set < sets.size(); ++set) {
       const SetMetrics* metrics = runs[i].find_set(sets[set]);
-      if (metrics != nullptr && can_be_logarithmic(metrics->trained.mse))
-        data += fmt::format("{:.10g} {:.6g} {:.10g}\n", metrics->trained.mse, row_of(set, sets.size(), i, runs.size()),
-                            low - metrics->trained.mse);
+      const double value = metrics != nullptr ? metrics->trained[metric.name] : 0;
+      if (can_be_logarithmic(value))
+        data += fmt::format("{:.10g} {:.6g} {:.10g}\n", value, row_of(set, sets.size(), i, runs.size()), low - value);
     }
     if (data.empty()) continue;
     const std::string file = fmt::format("error{}.txt", i);
@@ -175,7 +176,8 @@ std::string error_panel(const std::vector<ComparedRun>& runs, Figure& figure) {
         "     '{1}' using 1:2 with points pointtype {3} pointsize 0.9 linecolor rgb '{2}' notitle",
         plots.empty() ? "plot " : ", \\\n     ", file, style.colour, style.symbol);
   }
-  std::string labels, script = "set xlabel 'mean squared error after training'\nunset ylabel\nunset grid\nset grid x\n";
+  std::string labels,
+      script = fmt::format("set xlabel '{} after training'\nunset ylabel\nunset grid\nset grid x\n", metric.title);
   for (std::size_t set = 0; set < sets.size(); ++set) {
     labels +=
         fmt::format("{}{} {}", set > 0 ? ", " : "", gnuplot_string(fitting(sets[set], longest_set)), sets.size() - set);

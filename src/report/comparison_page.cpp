@@ -56,41 +56,57 @@ std::string runs_table(const std::vector<ComparedRun>& runs) {
          "and checkpoints. Each deck leads to the report of its run.</p>\n";
 }
 
-constexpr std::array<double Metrics::*, 2> shown_metrics{&Metrics::mse, &Metrics::relative_l2};
+/// Those of the runs' metrics that the page shows: errors over hidden and shown points are in comparison.csv alone.
+std::vector<MetricKind> shown_metrics(const std::vector<ComparedRun>& runs) {
+  std::vector<MetricKind> kinds = kinds_of(runs);
+  const auto is_of_some_points = [](const MetricKind& kind) {
+    return std::string(kind.name).rfind("mse_", 0) == 0 || std::string(kind.name) == "cross_entropy";
+  };
+  kinds.erase(std::remove_if(kinds.begin(), kinds.end(), is_of_some_points), kinds.end());
+  return kinds;
+}
 
-/// The least of a figure of all runs that have it; NaN where there are not two to tell apart.
-double best_of(const std::vector<ComparedRun>& runs, const std::string& set, double Metrics::*member) {
+/// "MSE" is enough where there is no room.
+std::string heading_of(const MetricKind& kind) {
+  const std::string name = kind.name;
+  return name == "mse" ? "MSE" : name == "relative_l2" ? "rel. L<sub>2</sub>" : kind.label;
+}
+
+/// The best figure of all runs that have it; NaN where there are not two to tell apart.
+double best_of(const std::vector<ComparedRun>& runs, const std::string& set, const MetricKind& kind) {
   std::vector<double> values;
   for (const ComparedRun& run : runs)
-    if (const SetMetrics* metrics = run.find_set(set); metrics != nullptr && std::isfinite(metrics->trained.*member))
-      values.push_back(metrics->trained.*member);
-  return values.size() < 2 ? std::nan("") : *std::min_element(values.begin(), values.end());
+    if (const SetMetrics* metrics = run.find_set(set); metrics != nullptr)
+      if (const double value = metrics->trained[kind.name]; std::isfinite(value)) values.push_back(value);
+  if (values.size() < 2) return std::nan("");
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return kind.larger_is_better ? *most : *least;
 }
 
 std::string metrics_table(const std::vector<ComparedRun>& runs) {
   const std::vector<std::string> sets = sets_of(runs);
+  const std::vector<MetricKind> kinds = shown_metrics(runs);
   std::string html = "<div class=\"wide\"><table>\n<thead>\n<tr><th></th>";
-  std::string below = "<tr><th>deck</th>";
+  std::string below = "<tr><th>deck</th>", explanations;
   for (const std::string& set : sets) {
-    html += fmt::format(R"(<th class="over" colspan="2">{}</th>)", escaped(set));
-    below += "<th>MSE</th><th>rel. L<sub>2</sub></th>";
+    html += fmt::format(R"(<th class="over" colspan="{}">{}</th>)", kinds.size(), escaped(set));
+    for (const MetricKind& kind : kinds) below += "<th>" + heading_of(kind) + "</th>";
   }
+  for (const MetricKind& kind : kinds) explanations += std::string(" ") + kind.explanation;
   html += "</tr>\n" + below + "</tr>\n</thead>\n<tbody>\n";
   for (const ComparedRun& run : runs) {
     html += fmt::format(R"(<tr><td class="name" style="min-width:8rem">{}</td>)", escaped(run.name));
     for (const std::string& name : sets)
-      for (const auto member : shown_metrics) {
+      for (const MetricKind& kind : kinds) {
         const SetMetrics* set = run.find_set(name);
-        const std::string text = set == nullptr ? "" : short_number(set->trained.*member);
-        const bool is_best = set != nullptr && set->trained.*member == best_of(runs, name, member);
+        const std::string text = set == nullptr ? "" : short_number(set->trained[kind.name]);
+        const bool is_best = set != nullptr && set->trained[kind.name] == best_of(runs, name, kind);
         html += is_best ? "<td><strong>" + text + "</strong></td>" : "<td>" + text + "</td>";
       }
     html += "</tr>\n";
   }
-  return html +
-         "</tbody>\n</table></div>\n<p class=\"small\">The best of each column is bold. MSE: mean squared error over "
-         "all points. Relative L<sub>2</sub>: the mean over functions of ‖prediction − truth‖ / ‖truth‖. Empty: the "
-         "deck has no such set. comparison.csv has the errors over hidden and shown points as well.</p>\n";
+  return html + "</tbody>\n</table></div>\n<p class=\"small\">The best of each column is bold." + explanations +
+         " Empty: the deck has no such set. comparison.csv has every metric.</p>\n";
 }
 
 std::string differences_table(const std::vector<ComparedRun>& runs) {

@@ -63,10 +63,13 @@ struct Line {
 
 std::vector<Line> loss_lines(const History& history) {
   std::vector<Line> lines;
+  // The loss beside the sets, in their unit: it has the natural logarithm, they that of base 2.
+  const double unit = history.metric == "bits_per_dimension" ? std::log(2.0) : 1;
   Line loss{"training loss", {}, fmt::format("linecolor rgb '{}' linewidth 2.2", black)};
   for (const HistoryRow& row : history.rows) {
-    if (can_be_logarithmic(row.loss)) {
-      loss.points.push_back({static_cast<double>(row.epoch), row.loss});
+    const double value = row.loss / unit;
+    if (can_be_logarithmic(value)) {
+      loss.points.push_back({static_cast<double>(row.epoch), value});
     }
   }
   lines.push_back(std::move(loss));
@@ -78,8 +81,8 @@ std::vector<Line> loss_lines(const History& history) {
     line.style = fmt::format("linecolor rgb '{}' linewidth 2.2 dashtype {}", set_colours[set % set_colours.size()],
                              dashes[dash]);
     for (const HistoryRow& row : history.rows) {
-      if (set < row.set_mse.size() && row.set_mse[set] && can_be_logarithmic(*row.set_mse[set])) {
-        line.points.push_back({static_cast<double>(row.epoch), *row.set_mse[set]});
+      if (set < row.set_values.size() && row.set_values[set] && can_be_logarithmic(*row.set_values[set])) {
+        line.points.push_back({static_cast<double>(row.epoch), *row.set_values[set]});
       }
     }
     lines.push_back(std::move(line));
@@ -114,7 +117,8 @@ Figure loss_figure(const History& history) {
   }
   const bool is_one_epoch = epochs.length() < 1;
   figure.script = common_style();
-  figure.script += "set xlabel 'epoch'\nset ylabel 'mean squared error'\n";
+  const MetricKind* metric = find_metric(history.metric);
+  figure.script += fmt::format("set xlabel 'epoch'\nset ylabel '{}'\n", metric != nullptr ? metric->title : "");
   figure.script +=
       fmt::format("set xrange [{}:{}]\n", epochs.low - (is_one_epoch ? 1 : 0), epochs.high + (is_one_epoch ? 1 : 0));
   figure.script += epochs.length() <= 12 ? "set xtics 1\n" : "";
@@ -360,20 +364,27 @@ Figure metrics_figure(const std::vector<SetMetrics>& sets) {
   std::vector<Point> untrained;
   std::vector<Point> trained;
   std::string arrows;
+  const std::vector<MetricKind> kinds = kinds_of(sets);
+  if (kinds.empty()) {
+    return figure;
+  }
+  const std::string metric = kinds.front().name;
   for (std::size_t index = 0; index < sets.size(); ++index) {
     const auto row = static_cast<double>(sets.size() - index);
     const SetMetrics& set = sets[index];
     labels += fmt::format("{}{} {}", labels.empty() ? "" : ", ", gnuplot_string(fitting(set.set)), row);
-    if (can_be_logarithmic(set.untrained.mse)) {
-      untrained.push_back({set.untrained.mse, row});
-      values.include(set.untrained.mse);
+    const double before = set.untrained[metric];
+    const double after = set.trained[metric];
+    if (can_be_logarithmic(before)) {
+      untrained.push_back({before, row});
+      values.include(before);
     }
-    if (can_be_logarithmic(set.trained.mse)) {
-      trained.push_back({set.trained.mse, row});
-      values.include(set.trained.mse);
+    if (can_be_logarithmic(after)) {
+      trained.push_back({after, row});
+      values.include(after);
     }
-    if (can_be_logarithmic(set.untrained.mse) && can_be_logarithmic(set.trained.mse)) {
-      arrows += fmt::format("{:.10g} {} {:.10g} 0\n", set.untrained.mse, row, set.trained.mse - set.untrained.mse);
+    if (can_be_logarithmic(before) && can_be_logarithmic(after)) {
+      arrows += fmt::format("{:.10g} {} {:.10g} 0\n", before, row, after - before);
     }
   }
   if (values.is_empty) {
@@ -393,7 +404,8 @@ Figure metrics_figure(const std::vector<SetMetrics>& sets) {
       fmt::format("with points pointtype 7 pointsize 1.1 linecolor rgb '{}' title 'trained'", vermillion));
   const double margin = std::max(1.5, std::pow(values.high / values.low, 0.03));
   figure.script = common_style();
-  figure.script += "set xlabel 'mean squared error over all points'\n";
+  figure.script +=
+      fmt::format("set xlabel '{}'\n", metric == "mse" ? "mean squared error over all points" : kinds.front().title);
   figure.script += fmt::format("set yrange [0.4:{}]\n", static_cast<double>(sets.size()) + 0.6);
   figure.script += fmt::format("set ytics ({}) noenhanced scale 0\n", labels);
   figure.script += logarithmic_tics("x", values.low / margin, values.high * margin);

@@ -22,7 +22,7 @@ struct Figure {
   std::vector<std::pair<std::string, std::string>> data;  // file name, content
 };
 
-/// Training loss and each set's mean squared error against the epoch, both as far as they are finite and positive: the
+/// Training loss and each set's metric against the epoch, both as far as they are finite and positive: the
 /// axis is logarithmic. An empty script where there is nothing to draw.
 Figure loss_figure(const History& history);
 
@@ -32,7 +32,7 @@ Figure loss_figure(const History& history);
 Figure predictions_figure(const ResultSet<double>& set, const std::vector<std::int64_t>& numbers,
                           const std::string& name);
 
-/// Mean squared error of every set before and after training.
+/// The first of the sets' metrics before and after training.
 Figure metrics_figure(const std::vector<SetMetrics>& sets);
 
 /// A bar for each part, forward and backward passes side by side in it.

@@ -194,48 +194,58 @@ std::string facts_html(const Facts& facts) {
 
 namespace {
 
+std::string title_of_metric(const std::string& name) {
+  const MetricKind* kind = find_metric(name);
+  return kind != nullptr ? kind->title : name;
+}
+
 /// One figure of merit a set: the relative error where it is known.
 std::string cards_html(const std::vector<SetSection>& sets) {
   constexpr std::size_t most_cards = 8;
   std::string html;
   for (std::size_t index = 0; index < std::min(sets.size(), most_cards); ++index) {
     const SetSection& set = sets[index];
-    const bool has_relative = !std::isnan(set.trained.relative_l2);
-    const double before = has_relative ? set.untrained.relative_l2 : set.untrained.mse;
+    const std::string main = set.trained.empty() ? "mse" : set.trained.entries().front().first;
+    const bool has_relative = !std::isnan(set.trained["relative_l2"]);
+    const std::string shown = has_relative ? "relative_l2" : main;
+    const double before = set.untrained[shown];
     html += fmt::format(
         "<li><div class=\"name\">{}</div><div class=\"figure\">{}</div>"
         "<div class=\"small\">{} after training{}</div></li>\n",
-        escaped(set.name), short_number(has_relative ? set.trained.relative_l2 : set.trained.mse),
-        has_relative ? "relative L<sub>2</sub> error" : "mean squared error",
+        escaped(set.name), short_number(set.trained[shown]),
+        has_relative ? "relative L<sub>2</sub> error" : title_of_metric(shown),
         std::isnan(before) ? "" : fmt::format("<br>{} before", short_number(before)));
   }
   return html.empty() ? "" : "<ul class=\"cards\">\n" + html + "</ul>\n";
 }
 
 std::string metrics_table(const std::vector<SetSection>& sets) {
-  constexpr std::array<double Metrics::*, 4> columns{&Metrics::mse, &Metrics::mse_hidden, &Metrics::mse_shown,
-                                                     &Metrics::relative_l2};
-  std::string html =
-      "<div class=\"wide\"><table>\n<thead>\n"
-      "<tr><th></th><th></th><th class=\"over\" colspan=\"2\">MSE, all points</th>"
-      "<th class=\"over\" colspan=\"2\">MSE, hidden points</th><th class=\"over\" colspan=\"2\">MSE, shown points</th>"
-      "<th class=\"over\" colspan=\"2\">relative L<sub>2</sub></th></tr>\n<tr><th>set</th><th>functions × points</th>";
-  for (std::size_t column = 0; column < columns.size(); ++column) {
-    html += "<th>untrained</th><th>trained</th>";
+  std::vector<SetMetrics> metrics;
+  for (const SetSection& set : sets) {
+    metrics.push_back({set.name, set.untrained, set.trained});
   }
-  html += "</tr>\n</thead>\n<tbody>\n";
+  const std::vector<MetricKind> columns = kinds_of(metrics);
+  std::string html = "<div class=\"wide\"><table>\n<thead>\n<tr><th></th><th></th>";
+  std::string below;
+  std::string explanations;
+  for (const MetricKind& column : columns) {
+    html += fmt::format(R"(<th class="over" colspan="2">{}</th>)", column.heading);
+    below += "<th>untrained</th><th>trained</th>";
+    explanations +=
+        column.explanation[0] == '\0' ? "" : std::string(explanations.empty() ? "" : " ") + column.explanation;
+  }
+  html += fmt::format("</tr>\n<tr><th>set</th><th>{}</th>{}</tr>\n</thead>\n<tbody>\n",
+                      sets.front().is_of_images ? "images × pixels" : "functions × points", below);
   for (const SetSection& set : sets) {
     html += fmt::format("<tr><td class=\"name\">{}</td><td>{} × {}</td>", escaped(set.name), set.inputs.at(0),
                         set.inputs.at(1));
-    for (const auto column : columns) {
-      html += fmt::format("<td class=\"before\">{}</td><td>{}</td>", short_number(set.untrained.*column),
-                          short_number(set.trained.*column));
+    for (const MetricKind& column : columns) {
+      html += fmt::format("<td class=\"before\">{}</td><td>{}</td>", short_number(set.untrained[column.name]),
+                          short_number(set.trained[column.name]));
     }
     html += "</tr>\n";
   }
-  return html +
-         "</tbody>\n</table></div>\n<p class=\"small\">MSE: mean squared error. Relative L<sub>2</sub>: the mean over "
-         "functions of ‖prediction − truth‖ / ‖truth‖. “–”: there are no such points.</p>\n";
+  return html + "</tbody>\n</table></div>\n<p class=\"small\">" + explanations + "</p>\n";
 }
 
 std::string time_table(const std::vector<TimeNode>& nodes) {
@@ -265,13 +275,19 @@ std::string counted(std::int64_t count, const std::string& noun) {
 
 std::string set_html(const SetSection& set) {
   const auto summary = [](const char* when, const Metrics& metrics) {
-    return std::isnan(metrics.mse) ? std::string()
-                                   : fmt::format(" {}: mean squared error {}, relative L<sub>2</sub> error {}.", when,
-                                                 short_number(metrics.mse), short_number(metrics.relative_l2));
+    if (metrics.empty() || std::isnan(metrics.entries().front().second)) {
+      return std::string();
+    }
+    const std::string main = metrics.entries().front().first;
+    const std::string text = fmt::format(" {}: {} {}", when, title_of_metric(main), short_number(metrics[main]));
+    return main == "mse"
+               ? text + fmt::format(", relative L<sub>2</sub> error {}.", short_number(metrics["relative_l2"]))
+               : text + ".";
   };
   return fmt::format("<h3>{}</h3>\n<p class=\"small\">{} of {}.{}{}</p>\n{}", escaped(set.name),
-                     counted(set.inputs.at(0), "function"), counted(set.inputs.at(1), "point"),
-                     summary("Trained", set.trained), summary("Untrained", set.untrained), figure_html(set.picture));
+                     counted(set.inputs.at(0), set.is_of_images ? "image" : "function"),
+                     counted(set.inputs.at(1), set.is_of_images ? "pixel" : "point"), summary("Trained", set.trained),
+                     summary("Untrained", set.untrained), figure_html(set.picture));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Picture {
 struct SetSection {
   std::string name;
   hdf5::Shape inputs;  // samples, tokens, channels
+  bool is_of_images = false;
   Metrics untrained;
   Metrics trained;
   Picture picture;

@@ -1,5 +1,6 @@
 #include "report/report.hpp"
 
+#include <cctype>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,11 +25,20 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t functions_shown = 6;
 
+/// A metric's name as a sentence begins.
+std::string name_of(const std::string& metric) {
+  const MetricKind* kind = find_metric(metric);
+  std::string name = kind != nullptr ? kind->title : metric;
+  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return name;
+}
+
 void add_history(const fs::path& path, report::Painter& painter, report::Page& page) {
   const History history = History::read(path);
   page.loss = {painter.draw(report::loss_figure(history)),
-               "Mean squared error against the epoch: the mean training loss of each epoch, and every set where it was "
-               "evaluated."};
+               fmt::format("{} against the epoch: the mean training loss of each epoch, and every set where it was "
+                           "evaluated.",
+                           name_of(history.metric))};
 }
 
 report::SetSection set_section(const hdf5::File& file, const std::string& name, const std::string& figure_name,
@@ -41,6 +51,10 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
   const ResultSet<double> set = read_result_set<double>(file, name, numbers);
   section.trained = set.trained;
   section.untrained = set.untrained;
+  section.is_of_images = set.grid.rows > 0;
+  if (section.is_of_images) {
+    return section;
+  }
   const std::string target =
       set.targets > 1 ? fmt::format(" The first of {} targets is drawn.", set.targets) : std::string();
   section.picture = {painter.draw(report::predictions_figure(set, numbers, figure_name)),
@@ -61,7 +75,8 @@ void add_results(const fs::path& path, report::Painter& painter, report::Page& p
     metrics.push_back({names[index], page.sets.back().untrained, page.sets.back().trained});
   }
   page.metrics = {painter.draw(report::metrics_figure(metrics)),
-                  "Mean squared error over all points of every set, before and after training."};
+                  fmt::format("{} over all points of every set, before and after training.",
+                              metrics.empty() ? "" : name_of(kinds_of(metrics).front().name))};
   const std::vector<RegionTime> times = read_time(file);
   page.nodes = report::time_tree(times);
   page.kernels = read_kernel_times(file);

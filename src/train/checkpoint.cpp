@@ -10,6 +10,7 @@
 #include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/hdf5.hpp"
+#include "io/metrics.hpp"
 
 namespace ridgeline {
 namespace {
@@ -50,11 +51,11 @@ void write_history(hdf5::File& file, const History& history) {
   file.write("history/learning_rate", column(history, &HistoryRow::learning_rate), {rows});
   file.write("history/seconds", column(history, &HistoryRow::seconds), {rows});
   file.write("history/tokens_per_second", column(history, &HistoryRow::tokens_per_second), {rows});
-  std::vector<double> set_mse;
+  std::vector<double> values;
   for (const HistoryRow& row : history.rows)
-    for (const std::optional<double>& mse : row.set_mse)
-      set_mse.push_back(mse.value_or(std::numeric_limits<double>::quiet_NaN()));
-  file.write("history/set_mse", set_mse, {rows, sets});
+    for (const std::optional<double>& value : row.set_values)
+      values.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+  file.write("history/set_" + history.metric, values, {rows, sets});
   file.write_attribute("history", "sets", history.sets);
 }
 
@@ -65,18 +66,20 @@ History read_history(const hdf5::File& file) {
     history.sets = *names;
   else
     refuse(file.path(), "its attribute sets of /history is no list of names.");
+  for (const MetricKind& kind : metric_kinds())
+    if (file.exists(std::string("history/set_") + kind.name)) history.metric = kind.name;
   const std::vector<std::int32_t> epoch = file.read<std::int32_t>("history/epoch", {-1});
   const auto rows = static_cast<std::int64_t>(epoch.size()), width = static_cast<std::int64_t>(history.sets.size());
   const std::vector<std::int64_t> step = file.read<std::int64_t>("history/step", {rows});
   const auto numbers = [&](const std::string& name) { return file.read<double>("history/" + name, {rows}); };
   const std::vector<double> loss = numbers("loss"), rate = numbers("learning_rate"), seconds = numbers("seconds"),
                             speed = numbers("tokens_per_second"),
-                            set_mse = file.read<double>("history/set_mse", {rows, width});
+                            values = file.read<double>("history/set_" + history.metric, {rows, width});
   for (std::size_t i = 0; i < epoch.size(); ++i) {
     HistoryRow row{epoch[i], step[i], loss[i], rate[i], seconds[i], speed[i], {}};
     for (std::size_t set = 0; set < history.sets.size(); ++set) {
-      const double mse = set_mse[i * history.sets.size() + set];
-      row.set_mse.push_back(std::isnan(mse) ? std::nullopt : std::optional<double>(mse));
+      const double value = values[i * history.sets.size() + set];
+      row.set_values.push_back(std::isnan(value) ? std::nullopt : std::optional<double>(value));
     }
     history.rows.push_back(std::move(row));
   }

@@ -4,8 +4,8 @@
 //                            resolved deck's text)
 //   /parameters/NAME         in the layout of a PyTorch state_dict: a linear layer's weight is [out, in]
 //   /optimizer/first_moment/NAME, /optimizer/second_moment/NAME      Adam's, shaped as the parameter
-//   /history                 history.csv so far: a dataset [rows] a column, and set_mse [rows, sets] with NaN where a
-//                            set was not evaluated; attribute sets: their names
+//   /history                 history.csv so far: a dataset [rows] a column, and set_METRIC [rows, sets] (set_mse) with NaN
+//                            where a set was not evaluated; attribute sets: their names
 //   /progress                attributes loss, steps, tokens, seconds: sums over the epoch that step belongs to
 //
 // Random numbers are counted by seed, purpose and index: seed and step are the position of every stream.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -13,30 +12,6 @@
 #include "core/stop.hpp"
 
 namespace ridgeline {
-namespace {
-
-/// Mean of a sum over a number of values, NaN where there are none.
-double mean(double sum, double count) { return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN(); }
-
-/// The figures of a set from its samples' sums, added up in the samples' order.
-Metrics metrics_of(const double* sums, int samples, double values, double shown_values) {
-  double hidden = 0, shown = 0, relative = 0;
-  for (int i = 0; i < samples; ++i) {
-    const double* sample = sums + static_cast<std::size_t>(i) * error_sum_count;
-    hidden += sample[error_hidden];
-    shown += sample[error_shown];
-    relative += std::sqrt((sample[error_hidden] + sample[error_shown]) / sample[truth_square]);
-  }
-  Metrics metrics;
-  metrics.mse = mean(hidden + shown, samples * values);
-  metrics.mse_hidden = mean(hidden, samples * (values - shown_values));
-  metrics.mse_shown = mean(shown, samples * shown_values);
-  metrics.relative_l2 = mean(relative, samples);
-  return metrics;
-}
-
-}  // namespace
-
 template <class Scalar>
 void check_signals(const Model<Scalar>& model, const std::function<std::string()>& when) {
   for (std::size_t slot = 0; slot < model.status().signal_count(); ++slot)
@@ -45,14 +20,15 @@ void check_signals(const Model<Scalar>& model, const std::function<std::string()
 }
 
 template <class Scalar>
-Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows) : rows_(rows) {
+Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, const Task& task, int rows)
+    : rows_(rows), loss_(make_loss<Scalar>(task, 0)) {
   std::size_t predictions = 0, samples = 0;
   for (const DataSet<Scalar>* set : sets) {
-    predictions = std::max(predictions, static_cast<std::size_t>(set->samples()) * set->tokens() * set->targets());
+    predictions = std::max(predictions, static_cast<std::size_t>(set->samples()) * set->tokens() * set->outputs());
     samples = std::max(samples, static_cast<std::size_t>(set->samples()));
   }
   predictions_ = Kokkos::View<Scalar*, Memory>("ridgeline::evaluation/predictions", predictions);
-  sums_ = ErrorSums("ridgeline::evaluation/errors", samples);
+  sums_ = SampleSums("ridgeline::evaluation/errors", samples);
 }
 
 template <class Scalar>
@@ -64,7 +40,7 @@ template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set,
                                     std::vector<Scalar>& predictions) {
   const Metrics metrics = evaluate(model, set);
-  const std::size_t size = static_cast<std::size_t>(set.samples()) * set.tokens() * set.targets();
+  const std::size_t size = static_cast<std::size_t>(set.samples()) * set.tokens() * set.outputs();
   const auto host = Kokkos::create_mirror_view_and_copy(
       Kokkos::HostSpace(), Kokkos::subview(predictions_, std::make_pair(std::size_t{0}, size)));
   predictions.assign(host_pointer(host), host_pointer(host) + size);
@@ -75,7 +51,8 @@ template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) {
   const Region region("evaluation", Parts::timed_for_tools);
   model.clear_signals();
-  const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets();
+  const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets(),
+            outputs = set.outputs();
   for (int first = 0; first < set.samples(); first += batch) {
     check_stop();
     const int count = std::min(batch, set.samples() - first);
@@ -83,10 +60,10 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
     const Tensor<const Scalar> inputs(row_pointer(set.inputs(), first), count, tokens, channels);
     const Tensor<const Scalar> truth(row_pointer(set.target_values(), first), count, tokens, targets);
     const Matrix<const std::uint8_t> shown(row_pointer(set.shown(), first), count, tokens);
-    const Tensor<Scalar> prediction(predictions_.data() + static_cast<std::size_t>(first) * tokens * targets, count,
-                                    tokens, targets);
+    const Tensor<Scalar> prediction(predictions_.data() + static_cast<std::size_t>(first) * tokens * outputs, count,
+                                    tokens, outputs);
     model.forward(inputs, prediction);
-    sum_errors<Scalar>(prediction, truth, shown, sums_, first);
+    loss_->sum(prediction, truth, shown, sums_, first);
   }
   model.status().read();
   check_signals<Scalar>(model, [&] { return "evaluation of the set " + set.name(); });
@@ -94,13 +71,15 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
   const auto shown = Kokkos::create_mirror_view_and_copy(
       Kokkos::HostSpace(), Kokkos::subview(set.shown(), 0, Kokkos::ALL));  // as many in every sample
   const std::uint8_t* mask = host_pointer(shown);
-  const Metrics metrics = metrics_of(host_pointer(sums), set.samples(), double(tokens) * targets,
-                                     double(std::count(mask, mask + tokens, std::uint8_t{1})) * targets);
-  if (!std::isfinite(metrics.mse))
-    throw Error(Exit::numerical,
-                fmt::format("evaluation of the set {}: the mean squared error is {}; the data or the predictions are "
-                            "beyond {} precision.",
-                            set.name(), metrics.mse, std::is_same_v<Scalar, float> ? "single" : "double"));
+  const Counts counts{set.samples(), tokens, static_cast<int>(std::count(mask, mask + tokens, std::uint8_t{1})),
+                      targets};
+  const Metrics metrics = loss_->metrics(host_pointer(sums), counts);
+  const auto& [name, value] = metrics.entries().front();
+  if (!std::isfinite(value))
+    throw Error(
+        Exit::numerical,
+        fmt::format("evaluation of the set {}: the {} is {}; the data or the predictions are beyond {} precision.",
+                    set.name(), find_metric(name)->title, value, std::is_same_v<Scalar, float> ? "single" : "double"));
   return metrics;
 }
 

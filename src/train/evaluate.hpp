@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace ridgeline {
 template <class Scalar>
 class Evaluator {
  public:
-  /// For sets of any length, `rows` tokens (or one sample, where it is longer) at a time.
-  Evaluator(const std::vector<const DataSet<Scalar>*>& sets, int rows);
+  /// For sets of any length, with the loss of `task`, `rows` tokens (or one sample, where it is longer) at a time.
+  Evaluator(const std::vector<const DataSet<Scalar>*>& sets, const Task& task, int rows);
 
   /// How many samples of `tokens` are evaluated at once.
   static int batch_for(int rows, int samples, int tokens) { return std::clamp(rows / tokens, 1, samples); }
@@ -30,7 +31,7 @@ class Evaluator {
   /// bits on every call.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set);
 
-  /// The same, and the predictions, [samples, tokens, targets], on the host.
+  /// The same, and the predictions, [samples, tokens, outputs], on the host.
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, std::vector<Scalar>& predictions);
 
  private:
@@ -38,7 +39,8 @@ class Evaluator {
 
   int rows_;
   Kokkos::View<Scalar*, Memory> predictions_;  // of a whole set
-  ErrorSums sums_;
+  std::unique_ptr<Loss<Scalar>> loss_;
+  SampleSums sums_;
 };
 
 /// Throws Error(Exit::numerical), beginning with `when`, where a layer of the model had raised its signal when the

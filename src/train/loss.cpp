@@ -1,8 +1,54 @@
 #include "train/loss.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "math/rows.hpp"
 
 namespace ridgeline {
+namespace {
+
+/// Mean of a sum over a number of values, NaN where there are none.
+double mean(double sum, double count) { return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN(); }
+
+/// loss = Σ partial / divisor, always in the same order.
+void add_up(const char* name, Kokkos::View<const double*, Memory> partial, int count, double divisor,
+            Kokkos::View<double, Memory> loss) {
+  Kokkos::parallel_for(
+      name, RangePolicy(0, 1), KOKKOS_LAMBDA(int) {
+        double sum = 0;
+        for (int i = 0; i < count; ++i) sum += partial(i);
+        loss() = sum / divisor;
+      });
+}
+
+/// What the logits of one target say, in double. Differences to the largest are taken before anything is added to them:
+/// logits may be of any size.
+struct Softmax {
+  double largest;
+  double sum;  // of exp(logit - largest): 1 at least
+  int most_probable;
+
+  KOKKOS_INLINE_FUNCTION double probability(double logit) const { return std::exp(logit - largest) / sum; }
+  /// -log of it
+  KOKKOS_INLINE_FUNCTION double surprise_of(double logit) const { return std::log(sum) + (largest - logit); }
+};
+
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Softmax softmax_of(const Scalar* logits, int levels) {
+  Softmax found{double(logits[0]), 0, 0};
+  for (int level = 1; level < levels; ++level)
+    if (double(logits[level]) > found.largest) {
+      found.largest = double(logits[level]);
+      found.most_probable = level;
+    }
+  for (int level = 0; level < levels; ++level) found.sum += std::exp(double(logits[level]) - found.largest);
+  return found;
+}
+
+}  // namespace
+
+// --- the squared error --------------------------------------------------------------------------------------------------
 
 template <class Scalar>
 SquaredError<Scalar>::SquaredError(int rows) : partial_("ridgeline::squared_error/partial", Chunks(rows).count) {}
@@ -33,18 +79,12 @@ void SquaredError<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<co
         });
         Kokkos::single(Kokkos::PerTeam(team), [=]() { partial(team.league_rank()) = sum; });
       });
-  const int count = chunks.count;
-  Kokkos::parallel_for(
-      "ridgeline::squared_error/total", RangePolicy(0, 1), KOKKOS_LAMBDA(int) {
-        double sum = 0;
-        for (int i = 0; i < count; ++i) sum += partial(i);
-        loss() = sum / divisor;
-      });
+  add_up("ridgeline::squared_error/total", partial_, chunks.count, divisor, loss);
 }
 
 template <class Scalar>
-void sum_errors(Tensor<const Scalar> prediction, Tensor<const Scalar> target, Matrix<const std::uint8_t> shown,
-                ErrorSums sums, int first) {
+void SquaredError<Scalar>::sum(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
+                               Matrix<const std::uint8_t> shown, SampleSums sums, int first) const {
   const int tokens = extent(prediction, 1), targets = extent(prediction, 2);
   Kokkos::parallel_for(
       "ridgeline::sum_errors", one_team_each(extent(prediction, 0)), KOKKOS_LAMBDA(const Team& team) {
@@ -70,9 +110,116 @@ void sum_errors(Tensor<const Scalar> prediction, Tensor<const Scalar> target, Ma
       });
 }
 
+template <class Scalar>
+Metrics SquaredError<Scalar>::metrics(const double* sums, const Counts& counts) const {
+  double hidden = 0, shown = 0, relative = 0;
+  for (int i = 0; i < counts.samples; ++i) {
+    const double* sample = sums + static_cast<std::size_t>(i) * sums_per_sample;
+    hidden += sample[error_hidden];
+    shown += sample[error_shown];
+    relative += std::sqrt((sample[error_hidden] + sample[error_shown]) / sample[truth_square]);
+  }
+  const double values = double(counts.tokens) * counts.targets, shown_values = double(counts.shown) * counts.targets;
+  return {{"mse", mean(hidden + shown, counts.samples * values)},
+          {"mse_hidden", mean(hidden, counts.samples * (values - shown_values))},
+          {"mse_shown", mean(shown, counts.samples * shown_values)},
+          {"relative_l2", mean(relative, counts.samples)}};
+}
+
+// --- the cross-entropy --------------------------------------------------------------------------------------------------
+
+template <class Scalar>
+CrossEntropy<Scalar>::CrossEntropy(int rows, int levels)
+    : levels_(levels), partial_("ridgeline::cross_entropy/partial", Chunks(rows).count) {}
+
+template <class Scalar>
+void CrossEntropy<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
+                                      Matrix<const std::uint8_t> shown, double divisor, Tensor<Scalar> gradient,
+                                      Kokkos::View<double, Memory> loss) const {
+  const Matrix<const Scalar> t = rows_of(target);
+  const Scalar* logits = prediction.data();
+  Scalar* slopes = gradient.data();
+  const std::uint8_t* skip = shown.data();
+  const auto partial = partial_;
+  const int targets = extent(t, 1), levels = levels_;
+  const Chunks chunks(extent(t, 0));
+  Kokkos::parallel_for(
+      "ridgeline::cross_entropy", one_team_each(chunks.count), KOKKOS_LAMBDA(const Team& team) {
+        const int begin = chunks.begin(team.league_rank());
+        const int size = (chunks.end(team.league_rank()) - begin) * targets;
+        const Scalar* level_of = &t(begin, 0);
+        const double sum = sum_lanes(team, size, [=](int i) {
+          const std::size_t at = (std::size_t(begin) * targets + i) * levels;
+          const Scalar* z = logits + at;
+          Scalar* dz = slopes + at;
+          if (skip != nullptr && skip[begin + i / targets] != 0) {
+            for (int level = 0; level < levels; ++level) dz[level] = Scalar(0);
+            return 0.0;
+          }
+          const int truth = static_cast<int>(level_of[i]);
+          const Softmax softmax = softmax_of(z, levels);
+          for (int level = 0; level < levels; ++level)
+            dz[level] =
+                static_cast<Scalar>((softmax.probability(double(z[level])) - (level == truth ? 1.0 : 0.0)) / divisor);
+          return softmax.surprise_of(double(z[truth]));
+        });
+        Kokkos::single(Kokkos::PerTeam(team), [=]() { partial(team.league_rank()) = sum; });
+      });
+  add_up("ridgeline::cross_entropy/total", partial_, chunks.count, divisor, loss);
+}
+
+template <class Scalar>
+void CrossEntropy<Scalar>::sum(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
+                               Matrix<const std::uint8_t> /*shown*/, SampleSums sums, int first) const {
+  const int size = extent(target, 1) * extent(target, 2), levels = levels_;
+  Kokkos::parallel_for(
+      "ridgeline::sum_cross_entropy", one_team_each(extent(prediction, 0)), KOKKOS_LAMBDA(const Team& team) {
+        const int b = team.league_rank();
+        const Scalar* logits = &prediction(b, 0, 0);
+        const Scalar* level_of = &target(b, 0, 0);
+        const double surprised = sum_lanes(team, size, [=](int i) {
+          const Scalar* z = logits + std::size_t(i) * levels;
+          return softmax_of(z, levels).surprise_of(double(z[static_cast<int>(level_of[i])]));
+        });
+        const double met = sum_lanes(team, size, [=](int i) {
+          const int most = softmax_of(logits + std::size_t(i) * levels, levels).most_probable;
+          return most == static_cast<int>(level_of[i]) ? 1.0 : 0.0;
+        });
+        Kokkos::single(Kokkos::PerTeam(team), [=]() {
+          sums(first + b, surprise) = surprised;
+          sums(first + b, right) = met;
+        });
+      });
+}
+
+template <class Scalar>
+Metrics CrossEntropy<Scalar>::metrics(const double* sums, const Counts& counts) const {
+  double surprised = 0, met = 0;
+  for (int i = 0; i < counts.samples; ++i) {
+    surprised += sums[static_cast<std::size_t>(i) * sums_per_sample + surprise];
+    met += sums[static_cast<std::size_t>(i) * sums_per_sample + right];
+  }
+  const double levels = double(counts.samples) * counts.tokens * counts.targets;
+  return {{"bits_per_dimension", mean(surprised, levels) / std::log(2.0)},
+          {"cross_entropy", mean(surprised, levels)},
+          {"accuracy", mean(met, levels)}};
+}
+
+// ---
+
+template <class Scalar>
+std::unique_ptr<Loss<Scalar>> make_loss(const Task& task, int rows) {
+  if (task.loss() == LossKind::cross_entropy) return std::make_unique<CrossEntropy<Scalar>>(rows, task.levels());
+  return std::make_unique<SquaredError<Scalar>>(rows);
+}
+
+std::string main_metric(LossKind loss) { return loss == LossKind::cross_entropy ? "bits_per_dimension" : "mse"; }
+
 template class SquaredError<float>;
 template class SquaredError<double>;
-template void sum_errors(Tensor<const float>, Tensor<const float>, Matrix<const std::uint8_t>, ErrorSums, int);
-template void sum_errors(Tensor<const double>, Tensor<const double>, Matrix<const std::uint8_t>, ErrorSums, int);
+template class CrossEntropy<float>;
+template class CrossEntropy<double>;
+template std::unique_ptr<Loss<float>> make_loss(const Task&, int);
+template std::unique_ptr<Loss<double>> make_loss(const Task&, int);
 
 }  // namespace ridgeline

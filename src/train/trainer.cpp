@@ -21,12 +21,12 @@ Trainer<Scalar>::Trainer(Model<Scalar>& model, DataSet<Scalar>& data, const Task
       plan_(plan),
       per_epoch_(steps_per_epoch(data.samples(), plan.batch)),
       adam_(model.parameters().values().extent(0), model.status().on_device(Status::norm)),
-      squared_error_(plan.batch * data.tokens()),
+      loss_(make_loss<Scalar>(task, plan.batch * data.tokens())),
       batch_(data, plan.batch),
       order_("ridgeline::train/order", static_cast<std::size_t>(data.samples())),
       host_order_(Kokkos::create_mirror_view(order_)),
       prediction_memory_("ridgeline::train/prediction",
-                         static_cast<std::size_t>(plan.batch) * data.tokens() * data.targets()),
+                         static_cast<std::size_t>(plan.batch) * data.tokens() * data.outputs()),
       gradient_memory_("ridgeline::train/prediction_gradient", prediction_memory_.extent(0)) {
   model_.clear_signals();
 }
@@ -65,8 +65,8 @@ double Trainer<Scalar>::step() {
   load_batch(steps_taken_);
   const Tensor<const Scalar> inputs = batch_.inputs();
   const Shape shape = shape_of(inputs);
-  const Tensor<Scalar> prediction(prediction_memory_.data(), shape.batch, shape.tokens, data_.targets());
-  const Tensor<Scalar> gradient(gradient_memory_.data(), shape.batch, shape.tokens, data_.targets());
+  const Tensor<Scalar> prediction(prediction_memory_.data(), shape.batch, shape.tokens, data_.outputs());
+  const Tensor<Scalar> gradient(gradient_memory_.data(), shape.batch, shape.tokens, data_.outputs());
   {
     const Region forward("forward");
     model_.forward(inputs, prediction);
@@ -74,10 +74,10 @@ double Trainer<Scalar>::step() {
   {
     const Region loss("loss");
     const int counted = shape.tokens - (plan_.hidden_only ? task_.shown_tokens() : 0);
-    squared_error_(prediction, batch_.targets(),
-                   plan_.hidden_only ? Matrix<const std::uint8_t>(batch_.shown()) : Matrix<const std::uint8_t>(),
-                   static_cast<double>(shape.batch) * counted * data_.targets(), gradient,
-                   model_.status().on_device(Status::loss));
+    (*loss_)(prediction, batch_.targets(),
+             plan_.hidden_only ? Matrix<const std::uint8_t>(batch_.shown()) : Matrix<const std::uint8_t>(),
+             static_cast<double>(shape.batch) * counted * data_.targets(), gradient,
+             model_.status().on_device(Status::loss));
   }
   {
     const Region backward("backward");
@@ -139,9 +139,11 @@ std::optional<double> Trainer<Scalar>::last_gradient_norm() const {
 }
 
 template <class Scalar>
-double Trainer<Scalar>::bytes(std::size_t parameters, const Task& task, int batch) {
+double Trainer<Scalar>::bytes(std::size_t parameters, const Task& task, int batch, Extra extra) {
   const double rows = static_cast<double>(batch) * task.tokens();
-  return sizeof(Scalar) * (2.0 * parameters + rows * (task.channels() + 3.0 * task.targets())) + rows;
+  return sizeof(Scalar) * (2.0 * parameters + rows * (task.channels() + task.targets() + 2.0 * task.outputs() +
+                                                      task.extra_channels(extra))) +
+         rows;
 }
 
 template class Trainer<float>;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "data/data_set.hpp"
@@ -64,7 +65,7 @@ class Trainer {
   }
 
   /// Bytes of device memory of optimiser, batch and predictions.
-  static double bytes(std::size_t parameters, const Task& task, int batch);
+  static double bytes(std::size_t parameters, const Task& task, int batch, Extra extra = Extra::none);
 
  private:
   void begin_epoch(std::int64_t epoch);
@@ -82,7 +83,7 @@ class Trainer {
   std::int64_t last_tokens_ = 0;
 
   Adam<Scalar> adam_;
-  SquaredError<Scalar> squared_error_;
+  std::unique_ptr<Loss<Scalar>> loss_;
   Batch<Scalar> batch_;
   Kokkos::View<int*, Memory> order_;
   Kokkos::View<int*, Memory>::HostMirror host_order_;

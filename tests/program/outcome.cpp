@@ -138,7 +138,7 @@ void expect_same_history(const History& one, const History& other) {
     EXPECT_EQ(one.rows[i].step, other.rows[i].step);
     EXPECT_EQ(one.rows[i].loss, other.rows[i].loss) << "epoch " << one.rows[i].epoch;
     EXPECT_EQ(one.rows[i].learning_rate, other.rows[i].learning_rate);
-    EXPECT_EQ(one.rows[i].set_mse, other.rows[i].set_mse) << "epoch " << one.rows[i].epoch;
+    EXPECT_EQ(one.rows[i].set_values, other.rows[i].set_values) << "epoch " << one.rows[i].epoch;
   }
 }
 

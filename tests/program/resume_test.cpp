@@ -184,10 +184,10 @@ TEST(Resume, MoreEpochsOtherSetsAndCheckpointsAreWelcome) {
   EXPECT_EQ(history.sets, (std::vector<std::string>{"train", "id", "far", "more"}));
   ASSERT_EQ(history.rows.size(), 4U);
   // What is known of sets that stayed the same stays; a set that is new, or another under its name, has no past.
-  EXPECT_TRUE(history.rows[0].set_mse[1]);
-  EXPECT_FALSE(history.rows[0].set_mse[2]);
-  EXPECT_FALSE(history.rows[1].set_mse[3]);
-  for (const std::optional<double>& mse : history.rows[3].set_mse) EXPECT_TRUE(mse);
+  EXPECT_TRUE(history.rows[0].set_values[1]);
+  EXPECT_FALSE(history.rows[0].set_values[2]);
+  EXPECT_FALSE(history.rows[1].set_values[3]);
+  for (const std::optional<double>& mse : history.rows[3].set_values) EXPECT_TRUE(mse);
   std::vector<std::string> from_the_start = settings;
   const fs::path whole = place.train("whole", from_the_start);
   EXPECT_EQ(content_of(run / "metrics.json"), content_of(whole / "metrics.json"));

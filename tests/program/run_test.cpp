@@ -129,11 +129,11 @@ TEST(Run, HistoryHasARowAnEpoch) {
     EXPECT_GT(row.seconds, 0);
     EXPECT_NEAR(row.tokens_per_second * row.seconds, 120, 1e-6);
     const bool evaluated = row.epoch % 2 == 0 || row.epoch == 5;
-    for (const auto& mse : row.set_mse) EXPECT_EQ(mse.has_value(), evaluated) << "epoch " << row.epoch;
+    for (const auto& mse : row.set_values) EXPECT_EQ(mse.has_value(), evaluated) << "epoch " << row.epoch;
   }
   const AllFigures metrics = read_metrics(run / "metrics.json");
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(history.rows.back().set_mse[i], metrics.at("trained").at(set_names[i]).at("mse"));
+    EXPECT_EQ(history.rows.back().set_values[i], metrics.at("trained").at(set_names[i]).at("mse"));
 }
 
 TEST(Run, CheckpointIsAStateDict) {

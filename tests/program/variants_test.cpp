@@ -23,7 +23,7 @@ TEST(Variants, StepsInsteadOfEpochs) {
   ASSERT_EQ(history.rows.size(), 2U);
   EXPECT_EQ(history.rows[0].step, 3);
   EXPECT_EQ(history.rows[1].step, 5);
-  EXPECT_TRUE(history.rows[1].set_mse[0].has_value());
+  EXPECT_TRUE(history.rows[1].set_values[0].has_value());
 }
 
 TEST(Variants, StepsStopInTheMiddleOfTheSameRun) {
@@ -35,7 +35,7 @@ TEST(Variants, StepsStopInTheMiddleOfTheSameRun) {
 TEST(Variants, EvalEveryZeroEvaluatesAtTheEndOnly) {
   const Place place;
   const History history = history_of(place.train("out", {"train.epochs=4", "train.eval_every=0"}));
-  for (const HistoryRow& row : history.rows) EXPECT_EQ(row.set_mse[0].has_value(), row.epoch == 4);
+  for (const HistoryRow& row : history.rows) EXPECT_EQ(row.set_values[0].has_value(), row.epoch == 4);
 }
 
 TEST(Variants, EvaluationDoesNotChangeTraining) {

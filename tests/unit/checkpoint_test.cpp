@@ -161,7 +161,7 @@ TEST(Checkpoint, GivesBackTheWholeState) {
   EXPECT_EQ(row.learning_rate, 1e-4);
   EXPECT_EQ(row.seconds, 2);
   EXPECT_EQ(row.tokens_per_second, 100);
-  EXPECT_EQ(row.set_mse, (std::vector<std::optional<double>>{std::nullopt, 0.5}));
+  EXPECT_EQ(row.set_values, (std::vector<std::optional<double>>{std::nullopt, 0.5}));
 }
 
 TEST(Checkpoint, BeforeTheFirstEpochHasNoHistory) {

@@ -18,6 +18,10 @@ using test::TemporaryFolder;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
+Metrics metrics_of(double mse) {
+  return {{"mse", mse}, {"mse_hidden", 2 * mse}, {"mse_shown", not_a_number}, {"relative_l2", 3 * mse}};
+}
+
 ComparedRun run_of(const std::string& name, double mse, const std::vector<std::string>& sets = {"train", "id"}) {
   ComparedRun run;
   run.name = name;
@@ -30,10 +34,10 @@ ComparedRun run_of(const std::string& name, double mse, const std::vector<std::s
     row.step = 10 * epoch;
     row.loss = mse * (5 - epoch);
     row.seconds = 0.5;
-    row.set_mse.resize(sets.size());
+    row.set_values.resize(sets.size());
     run.history.rows.push_back(row);
   }
-  for (const std::string& set : sets) run.sets.push_back({set, {}, {mse, 2 * mse, not_a_number, 3 * mse}});
+  for (const std::string& set : sets) run.sets.push_back({set, {}, metrics_of(mse)});
   return run;
 }
 
@@ -129,7 +133,7 @@ TEST(Comparison, PictureOfFewAndOfManyRuns) {
   }
   runs.resize(2);
   runs[0].history.rows.resize(1);
-  runs[0].sets[0].trained.mse = not_a_number;
+  runs[0].sets[0].trained = {{"mse", not_a_number}};
   runs[1].history.rows.clear();
   EXPECT_EQ(complaint_about(runs), "");
   runs[0].history.rows.clear();

@@ -33,8 +33,8 @@ ResultSet<Scalar> example_set(const std::string& name, std::int64_t samples, std
   if (points > 0) {
     set.shown[points - 1] = 1;
   }
-  set.trained = {0.1, 0.2, 0.3, 0.4};
-  set.untrained = {1.1, 1.2, std::nan(""), 1.4};
+  set.trained = {{"mse", 0.1}, {"mse_hidden", 0.2}, {"mse_shown", 0.3}, {"relative_l2", 0.4}};
+  set.untrained = {{"mse", 1.1}, {"mse_hidden", 1.2}, {"mse_shown", std::nan("")}, {"relative_l2", 1.4}};
   return set;
 }
 
@@ -74,9 +74,9 @@ TYPED_TEST(ResultsFile, ComesBackAsItWas) {
     EXPECT_EQ(set.predictions, expected.predictions);
     EXPECT_EQ(set.untrained_predictions, expected.untrained_predictions);
     EXPECT_EQ(set.shown, expected.shown);
-    EXPECT_EQ(set.trained.relative_l2, 0.4);
-    EXPECT_EQ(set.untrained.mse_hidden, 1.2);
-    EXPECT_TRUE(std::isnan(set.untrained.mse_shown));
+    EXPECT_EQ(set.trained["relative_l2"], 0.4);
+    EXPECT_EQ(set.untrained["mse_hidden"], 1.2);
+    EXPECT_TRUE(std::isnan(set.untrained["mse_shown"]));
   }
   EXPECT_EQ(read.facts, written.facts);
   ASSERT_EQ(read.time.size(), 2U);

@@ -35,6 +35,20 @@ TEST(History, IsACommaSeparatedTable) {
                                                     "1,125,0.3333333333333333,0.0001,0.1,1234567.891,,,\n");
 }
 
+TEST(History, TellsOfAnyMetric) {
+  const TemporaryFolder folder;
+  History written = example();
+  written.metric = "bits_per_dimension";
+  written.write(folder / "history.csv");
+  const std::string content = content_of(folder / "history.csv");
+  EXPECT_EQ(content.substr(0, content.find('\n')),
+            std::string(header) + ",train_bits_per_dimension,id_bits_per_dimension,ood_x_bits_per_dimension");
+  const History read = History::read(folder / "history.csv");
+  EXPECT_EQ(read.metric, "bits_per_dimension");
+  EXPECT_EQ(read.sets, written.sets);
+  EXPECT_EQ(read.rows[0].set_values, written.rows[0].set_values);
+}
+
 TEST(History, ComesBackToTheBit) {
   const TemporaryFolder folder;
   History written = example();
@@ -56,7 +70,7 @@ TEST(History, ComesBackToTheBit) {
     EXPECT_EQ(read.rows[index].learning_rate, written.rows[index].learning_rate);
     EXPECT_EQ(read.rows[index].seconds, written.rows[index].seconds);
     EXPECT_EQ(read.rows[index].tokens_per_second, written.rows[index].tokens_per_second);
-    EXPECT_EQ(read.rows[index].set_mse, written.rows[index].set_mse);
+    EXPECT_EQ(read.rows[index].set_values, written.rows[index].set_values);
   }
 }
 
@@ -76,7 +90,7 @@ TEST(History, ReadsCarriageReturnsAndNoLastLineBreak) {
   put(folder / "history.csv", std::string(header) + ",id_mse\r\n1,2,3,4,5,6,7");
   const History read = History::read(folder / "history.csv");
   EXPECT_EQ(read.sets, std::vector<std::string>{"id"});
-  EXPECT_EQ(read.rows.at(0).set_mse, std::vector<std::optional<double>>{7.0});
+  EXPECT_EQ(read.rows.at(0).set_values, std::vector<std::optional<double>>{7.0});
 }
 
 TEST(History, MayHaveNoRows) {
@@ -101,15 +115,21 @@ TEST(History, RefusesWhatItCannotUnderstand) {
   expect_contains(refused(std::string(header) + "x\n"), "line 1: the header");
   expect_contains(refused(std::string(header) + ",id\n"), "column 7 is \"id\"");
   expect_contains(refused(std::string(header) + ",_mse\n"), "column 7 is \"_mse\"");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,3,4,5,6\n"), "line 3: there are 6 fields, and the header has 7");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,3,4,5,6,7,8\n"), "line 3: there are 8 fields");
   expect_contains(refused(good + "\n" + "2,2,3,4,5,6,7\n"), "line 3: there are 1 fields");
   expect_contains(refused(good + "2.5,2,3,4,5,6,7\n"), "line 3: epoch is \"2.5\"");
   expect_contains(refused(good + "3000000000,2,3,4,5,6,7\n"), "epoch is \"3000000000\"");
   expect_contains(refused(good + "2,-1,3,4,5,6,7\n"), "step is \"-1\"");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,,4,5,6,7\n"), "loss is \"\"");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,3x,4,5,6,7\n"), "loss is \"3x\"");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,1e999,4,5,6,7\n"), "loss is \"1e999\"");
+  expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,3,4,5,6, 7\n"), "id_mse is \" 7\"");
   expect_contains(refused(good + std::string("2,2,3\0,4,5,6,7\n", 15)), "loss is \"3?\"");
   expect_contains(refused(std::string(header) + ",\x7f\xff_mse\n1,2,3,4,5,6,x\n"), "??_mse is \"x\"");
@@ -121,7 +141,7 @@ TEST(History, RefusesToWriteWhatItCouldNotRead) {
   history.sets[1] = "a,b";
   expect_contains(file_error([&] { history.write(folder / "history.csv"); }), "\"a,b\" cannot name a column");
   history = example();
-  history.rows[1].set_mse.pop_back();
+  history.rows[1].set_values.pop_back();
   expect_contains(file_error([&] { history.write(folder / "history.csv"); }), "epoch 1 has 2 sets");
   EXPECT_EQ(folder.size(), 0);
 }

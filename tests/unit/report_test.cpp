@@ -74,8 +74,8 @@ ResultSet<double> sine_set(const std::string& name, std::int64_t samples, std::i
       set.untrained_predictions.push_back(0.1);
     }
   }
-  set.trained = {0.01, 0.011, 0.009, 0.1};
-  set.untrained = {0.5, 0.51, 0.49, 1};
+  set.trained = {{"mse", 0.01}, {"mse_hidden", 0.011}, {"mse_shown", 0.009}, {"relative_l2", 0.1}};
+  set.untrained = {{"mse", 0.5}, {"mse_hidden", 0.51}, {"mse_shown", 0.49}, {"relative_l2", 1}};
   return set;
 }
 

@@ -53,22 +53,22 @@ TEST(Session, EvaluatesWithTheParametersAsTheyAre) {
   ASSERT_EQ(before.size(), 2U);
   session.evaluate(Session<float>::As::untrained);
   while (!session.trainer().finished()) session.trainer().step();
-  EXPECT_NE(session.evaluate()[0].mse, before[0].mse);
+  EXPECT_NE(session.evaluate()[0]["mse"], before[0]["mse"]);
   session.evaluate(Session<float>::As::trained);
   const std::vector<SetMetrics> kept = session.metrics();
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(kept[1].set, "id");
-  EXPECT_EQ(kept[0].untrained.mse, before[0].mse);
-  EXPECT_EQ(kept[1].untrained.relative_l2, before[1].relative_l2);
-  EXPECT_EQ(kept[0].trained.mse, session.evaluate()[0].mse);
+  EXPECT_EQ(kept[0].untrained["mse"], before[0]["mse"]);
+  EXPECT_EQ(kept[1].untrained["relative_l2"], before[1]["relative_l2"]);
+  EXPECT_EQ(kept[0].trained["mse"], session.evaluate()[0]["mse"]);
 }
 
 TEST(Session, ReportsOnTheFirstEpochsSamplesWhereEveryEpochHasNewOnes) {
   const Experiment experiment = experiment_of(deck, {"data.resample=yes", "train.learning_rate=1e-300"});
   Session<double> session(experiment);
-  const double before = session.evaluate()[0].mse;
+  const double before = session.evaluate()[0]["mse"];
   while (!session.trainer().finished()) session.trainer().step();
-  EXPECT_EQ(session.evaluate()[0].mse, before);
+  EXPECT_EQ(session.evaluate()[0]["mse"], before);
 }
 
 TEST(Session, MoreMemoryThanThereIsIsAMistakeWithBothFigures) {

@@ -27,7 +27,7 @@ struct Training {
     set = std::make_unique<DataSet<double>>("train", *task);
     set->fill(*task, 0);
     trainer = std::make_unique<Trainer<double>>(*model, *set, *task, plan);
-    evaluator = std::make_unique<Evaluator<double>>(std::vector<const DataSet<double>*>{set.get()}, 48);
+    evaluator = std::make_unique<Evaluator<double>>(std::vector<const DataSet<double>*>{set.get()}, *task, 48);
     std::vector<Shape> shapes = trainer->shapes();
     for (const Shape& shape : evaluator->shapes(*set)) shapes.push_back(shape);
     model->prepare(shapes);
@@ -100,7 +100,7 @@ TEST(Trainer, Learns) {
 
 TEST(Trainer, FirstLossIsTheEvaluationsError) {
   Training training(plan_of(10, 1));
-  const double before = training.evaluator->evaluate(*training.model, *training.set).mse;
+  const double before = training.evaluator->evaluate(*training.model, *training.set)["mse"];
   EXPECT_NEAR(training.trainer->step(), before, 1e-12 * before);
 }
 
@@ -108,7 +108,7 @@ TEST(Trainer, HiddenLossLeavesOutWhatIsShown) {
   TrainingPlan plan = plan_of(10, 1);
   plan.hidden_only = true;
   Training training(plan);
-  const double before = training.evaluator->evaluate(*training.model, *training.set).mse_hidden;
+  const double before = training.evaluator->evaluate(*training.model, *training.set)["mse_hidden"];
   EXPECT_NEAR(training.trainer->step(), before, 1e-12 * before);
 }
 
@@ -118,7 +118,7 @@ TEST(Trainer, AnEpochShowsEverySampleOnce) {
     TrainingPlan plan = plan_of(batch, 100);
     plan.learning_rate = 1e-300;
     Training training(plan);
-    const double mse = training.evaluator->evaluate(*training.model, *training.set).mse;
+    const double mse = training.evaluator->evaluate(*training.model, *training.set)["mse"];
     double sum = 0;
     do {
       const double loss = training.trainer->step();
@@ -137,7 +137,7 @@ TEST(Trainer, ResampleTakesTheNextSamplesEveryEpoch) {
     const double loss = training.trainer->step();
     DataSet<double> expected("train", *training.task);
     expected.fill(*training.task, epoch * 10);
-    const double mse = training.evaluator->evaluate(*training.model, expected).mse;
+    const double mse = training.evaluator->evaluate(*training.model, expected)["mse"];
     EXPECT_NEAR(loss, mse, 1e-12 * mse) << "epoch " << epoch;
   }
 }
@@ -199,13 +199,13 @@ TEST(Evaluator, SameFiguresInAnyBatches) {
   Training training(plan_of(4, 1));
   const Metrics expected = training.evaluator->evaluate(*training.model, *training.set);
   for (const int rows : {1, 12, 36, 1000}) {
-    Evaluator<double> other({training.set.get()}, rows);
+    Evaluator<double> other({training.set.get()}, *training.task, rows);
     training.model->prepare(other.shapes(*training.set));
     std::vector<double> predictions;
     const Metrics metrics = other.evaluate(*training.model, *training.set, predictions);
-    EXPECT_NEAR(metrics.mse, expected.mse, 1e-12 * expected.mse) << rows;
-    EXPECT_NEAR(metrics.mse_hidden, expected.mse_hidden, 1e-12 * expected.mse_hidden) << rows;
-    EXPECT_NEAR(metrics.relative_l2, expected.relative_l2, 1e-12 * expected.relative_l2) << rows;
+    EXPECT_NEAR(metrics["mse"], expected["mse"], 1e-12 * expected["mse"]) << rows;
+    EXPECT_NEAR(metrics["mse_hidden"], expected["mse_hidden"], 1e-12 * expected["mse_hidden"]) << rows;
+    EXPECT_NEAR(metrics["relative_l2"], expected["relative_l2"], 1e-12 * expected["relative_l2"]) << rows;
     EXPECT_EQ(predictions.size(), 120U);
   }
 }
