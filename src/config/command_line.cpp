@@ -19,7 +19,8 @@ namespace po = boost::program_options;
 namespace ridgeline {
 namespace {
 
-constexpr std::int64_t most_threads = 512;          // of Kokkos' OpenMP back end, which does not look
+constexpr std::int64_t most_threads = 512;  // of Kokkos' OpenMP back end, which does not look
+constexpr std::int64_t most_samples = 1000000;
 constexpr std::int64_t most_profile_steps = 10000;  // some hundred megabytes of trace
 
 // An option of one or more commands: how it is written, what it does, where its value goes.
@@ -36,6 +37,20 @@ const std::vector<Flag>& flags() {
   static const std::vector<Flag> table = {
       {"output", "DIR", "o", "where to write (if not given: runs/DECK or runs/comparison by run, nothing by eval)",
        [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }},
+      {"count", "N", "", "how many to make",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"class", "C", "", "which class to make, of a model with `extra = class` (default: all in turn)",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"temperature", "T", "", "what the logits are divided by; 0: always the most probable level (default: 1)",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"seed", "S", "", "of the draws: the same one makes the same images (default: 1)",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"given", "FILE", "", "an image file: its images begin those that are made",
+       [](CommandLine& line) -> po::value_semantic* { return po::value(&line.given); }},
+      {"keep", "ROWS", "", "how many rows of the given images are kept",
+       [](CommandLine&) -> po::value_semantic* { return po::value<std::string>(); }},
+      {"part", "PART", "", "group of that file whose images are given (default: test)",
+       [](CommandLine& line) -> po::value_semantic* { return po::value(&line.part); }},
       {"overwrite", "", "", "replace what an earlier run left in that folder",
        [](CommandLine& line) -> po::value_semantic* { return po::bool_switch(&line.overwrite); }},
       {"resume", "", "", "continue the run in that folder where its checkpoint ends, or begin it",
@@ -68,12 +83,13 @@ const std::vector<Flag>& flags() {
 
 struct Command {
   const char* name;
-  const char* argument;             // "DECK", "[KIND]" when it may be left out, "DECK..." when there may be several
+  const char* argument;  // "DECK", "[KIND]" when it may be left out, "DECK..." when there may be several, "" for none
   std::string CommandLine::*field;  // of one argument; of several, they are CommandLine::decks
   const char* summary;
   std::vector<const char*> required;  // names of flags that must be given
   std::vector<const char*> optional;
   std::vector<const char*> examples;
+  std::vector<Flag> own = {};  // options that are other than those of the same name in the table
 };
 
 const std::vector<Command>& commands() {
@@ -97,6 +113,17 @@ const std::vector<Command>& commands() {
        {"checkpoint"},
        {"output", "overwrite", "set", "plugin", "threads", "quiet", "log-level"},
        {"ridgeline eval inputs/sine.ini --checkpoint runs/sine/checkpoint.h5"}},
+      {"sample",
+       "",
+       nullptr,
+       "make images with a trained model, pixel by pixel",
+       {"checkpoint", "count", "output"},
+       {"class", "temperature", "seed", "given", "keep", "part", "set", "plugin", "threads"},
+       {"ridgeline sample --checkpoint runs/digits_causal/checkpoint.h5 --count 16 -o made.h5",
+        "ridgeline sample --checkpoint checkpoint.h5 --count 16 -o made.h5 --temperature 0.8 --seed 2",
+        "ridgeline sample --checkpoint checkpoint.h5 --count 8 -o ended.h5 --given digits.h5 --keep 4"},
+       {{"output", "FILE.h5", "o", "the file to write",
+         [](CommandLine& line) -> po::value_semantic* { return po::value(&line.output); }}}},
       {"check",
        "DECK",
        &CommandLine::deck,
@@ -144,10 +171,12 @@ const Command* find_command(const std::string& name) {
   return nullptr;
 }
 
-const Flag& find_flag(const std::string& name) {
-  const auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag& flag) { return name == flag.name; });
-  if (found == flags().end()) throw std::logic_error("a command refers to an option that there is not: " + name);
-  return *found;
+const Flag& find_flag(const Command& command, const std::string& name) {
+  for (const std::vector<Flag>* table : {&command.own, &flags()}) {
+    const auto found = std::find_if(table->begin(), table->end(), [&](const Flag& flag) { return name == flag.name; });
+    if (found != table->end()) return *found;
+  }
+  throw std::logic_error("a command refers to an option that there is not: " + name);
 }
 
 std::vector<const char*> flags_of(const Command& command) {
@@ -158,7 +187,9 @@ std::vector<const char*> flags_of(const Command& command) {
 
 bool is_optional(const Command& command) { return command.argument[0] == '['; }
 
-bool takes_several(const Command& command) { return command.field == nullptr; }
+bool takes_none(const Command& command) { return command.argument[0] == '\0'; }
+
+bool takes_several(const Command& command) { return command.field == nullptr && !takes_none(command); }
 
 // The argument's name without the brackets that say that it may be left out, or the dots that there may be several.
 std::string argument_name(const Command& command) {
@@ -177,8 +208,8 @@ std::string written(const Flag& flag) {
 
 // "run DECK [options]"
 std::string form_of(const Command& command) {
-  std::string form = std::string("ridgeline ") + command.name + " " + command.argument;
-  for (const char* name : command.required) form += " " + written(find_flag(name));
+  std::string form = std::string("ridgeline ") + command.name + (takes_none(command) ? "" : " ") + command.argument;
+  for (const char* name : command.required) form += " " + written(find_flag(command, name));
   return form + (command.optional.empty() ? "" : " [options]");
 }
 
@@ -195,7 +226,7 @@ Error unknown_option(const Command& command, const std::string& given) {
 // "; it takes a DIR" for "--output"
 std::string placeholder_of(const Command& command, const std::string& option) {
   for (const char* name : flags_of(command)) {
-    if (option == "--" + std::string(name)) return std::string("; it takes a ") + find_flag(name).placeholder;
+    if (option == "--" + std::string(name)) return std::string("; it takes a ") + find_flag(command, name).placeholder;
   }
   return "";
 }
@@ -220,7 +251,7 @@ po::options_description description_of(const Command& command, CommandLine& line
   description.add_options()("help,h", po::bool_switch(&line.help), "");
   description.add_options()("argument", po::value<std::vector<std::string>>(), "");
   for (const char* name : flags_of(command)) {
-    const Flag& flag = find_flag(name);
+    const Flag& flag = find_flag(command, name);
     const std::string letter = flag.letter;
     const std::string names = flag.name + (letter.empty() ? "" : "," + letter);
     description.add_options()(names.c_str(), flag.value(line), flag.summary);
@@ -258,6 +289,10 @@ void read_argument(const Command& command, const po::variables_map& values, Comm
   const std::string form = "; write " + form_of(command) + ".";
   std::vector<std::string> words;
   if (values.count("argument") > 0) words = values["argument"].as<std::vector<std::string>>();
+  if (takes_none(command)) {
+    if (words.empty()) return;
+    throw mistake(std::string(command.name) + " takes no argument, and " + excerpt(words[0]) + " is one" + form);
+  }
   if (words.empty() && !is_optional(command)) {
     throw mistake(std::string(command.name) + " needs a " + argument_name(command) + form);
   }
@@ -283,6 +318,33 @@ int read_count(const std::string& option, const std::string& text, std::int64_t 
   if (error == NumberError::out_of_range || count < least || count > most)
     throw mistake(given + " is out of range" + allowed);
   return static_cast<int>(count);
+}
+
+double read_temperature(const std::string& text) {
+  double temperature = 0;
+  if (read_number(text, temperature) != NumberError::none || temperature < 0)
+    throw mistake("--temperature " + excerpt(text) + " is not one; it takes a number of at least 0.");
+  return temperature;
+}
+
+std::uint64_t read_seed(const std::string& text) {
+  std::int64_t seed = 0;
+  if (read_number(text, seed) != NumberError::none || seed < 0)
+    throw mistake("--seed " + excerpt(text) + " is not one; it takes a whole number of at least 0.");
+  return static_cast<std::uint64_t>(seed);
+}
+
+// What `sample` is told.
+void read_sampling(const po::variables_map& values, CommandLine& line) {
+  const auto text = [&](const char* name) { return values[name].as<std::string>(); };
+  if (values.count("count") > 0) line.count = read_count("--count", text("count"), 1, most_samples);
+  if (values.count("class") > 0) line.label = read_count("--class", text("class"), 0, most_samples);
+  if (values.count("temperature") > 0) line.temperature = read_temperature(text("temperature"));
+  if (values.count("seed") > 0) line.seed = read_seed(text("seed"));
+  if (values.count("keep") > 0) line.keep = read_count("--keep", text("keep"), 0, most_samples);
+  if (line.keep.has_value() == line.given.empty())
+    throw mistake(line.keep ? "--keep says how much of the images of --given stays, and needs it."
+                            : "--given needs --keep, which says how many rows of its images stay.");
 }
 
 void read_profile_steps(const po::variables_map& values, CommandLine& line) {
@@ -332,7 +394,8 @@ void check_flags(const Command& command, const po::variables_map& values) {
     if (values.count(name) == 0) continue;
     const auto* text = boost::any_cast<std::string>(&values[name].value());
     if (text != nullptr && trim(*text).empty()) {
-      throw mistake(std::string("--") + name + " has no value; it takes a " + find_flag(name).placeholder + ".");
+      throw mistake(std::string("--") + name + " has no value; it takes a " + find_flag(command, name).placeholder +
+                    ".");
     }
   }
 }
@@ -352,6 +415,7 @@ CommandLine parse_command(const Command& command, const std::vector<std::string>
     line.threads = read_count("--threads", values["threads"].as<std::string>(), 1, most_threads);
   if (values.count("time-limit") > 0) read_time_limit(values["time-limit"].as<std::string>(), line);
   read_profile_steps(values, line);
+  if (line.command == "sample") read_sampling(values, line);
   if (line.resume && line.overwrite)
     throw mistake("--resume continues a run and --overwrite removes it; only one of them can be given.");
   if (std::find(line.plugins.begin(), line.plugins.end(), "") != line.plugins.end())
@@ -415,9 +479,9 @@ std::string listing(const std::vector<std::pair<std::string, std::string>>& rows
 std::string program_help() {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Command& command : commands()) {
-    std::string form = std::string(command.name) + " " + command.argument;
-    for (const char* name : command.required) form += " " + written(find_flag(name));
-    rows.emplace_back(form, command.summary);
+    std::string form = std::string(command.name) + (takes_none(command) ? "" : " ") + command.argument;
+    if (!command.required.empty()) form += " " + written(find_flag(command, command.required.front()));
+    rows.emplace_back(form + (command.required.size() > 1 ? " ..." : ""), command.summary);
   }
   return "Ridgeline trains and evaluates attention models of functions and fields from an input deck.\n"
          "\n"
@@ -449,7 +513,7 @@ std::string sentence_of(const Command& command) {
 std::string command_help(const Command& command) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const char* name : flags_of(command)) {
-    const Flag& flag = find_flag(name);
+    const Flag& flag = find_flag(command, name);
     std::string form = flag.letter[0] == '\0' ? "" : std::string("-") + flag.letter + ", ";
     form.append("--").append(flag.name).append(flag.placeholder[0] == '\0' ? "" : " ").append(flag.placeholder);
     rows.emplace_back(form, flag.summary);

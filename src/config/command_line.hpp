@@ -24,8 +24,15 @@ struct CommandLine {
   std::string directory;             ///< report: the run directory
   std::string subject;               ///< layers: KIND or empty; describe: KIND/NAME, or empty for the deck's sections;
                                      ///< conform: KIND/NAME
-  std::string output;                ///< -o: the folder for what is written; empty: not given
+  std::string output;                ///< -o: the folder, or of sample the file, for what is written; empty: not given
   std::string checkpoint;            ///< --checkpoint
+  int count = 0;                     ///< --count
+  std::optional<int> label;          ///< --class
+  double temperature = 1;            ///< --temperature
+  std::uint64_t seed = 1;            ///< --seed
+  std::string given;                 ///< --given
+  std::string part = "test";         ///< --part
+  std::optional<int> keep;           ///< --keep
   std::vector<Override> overrides;   ///< --set, in order
   std::vector<std::string> plugins;  ///< --plugin, in order
   std::map<std::string, std::string> layer_options;  ///< --option

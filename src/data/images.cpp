@@ -92,6 +92,13 @@ class ImageTask final : public Task {
     return extra == Extra::class_label ? classes_ : extra == Extra::image ? images_.channels * levels_ : 0;
   }
 
+  std::vector<int> labels() const override {
+    std::vector<int> found(images_.labels.begin(), images_.labels.end());
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+
   void make(std::uint64_t index, double* inputs, double* targets, std::uint8_t* shown) const override {
     const std::size_t of_an_input = static_cast<std::size_t>(images_.channels) * levels_;
     std::copy_n(images_.image(number_of(index)), images_.tokens() * images_.channels, targets);

@@ -65,6 +65,9 @@ class Task {
   /// Writes the sample's extra channels [tokens, extra_channels(extra)], likewise. Not called where there are none.
   virtual void make_extra(std::uint64_t /*index*/, Extra /*extra*/, double* /*channels*/) const {}
 
+  /// What the samples of the set show, each once, in ascending order; empty where they have no classes.
+  virtual std::vector<int> labels() const { return {}; }
+
   /// Of an autoregressive task: the input [channels] of a token from the targets [targets] of the one before it, which
   /// are empty (nullptr) for the first.
   virtual void encode(const double* /*before*/, double* /*input*/) const {}

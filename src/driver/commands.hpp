@@ -7,6 +7,7 @@ namespace ridgeline {
 
 Exit run_command(const CommandLine& line);       ///< train, evaluate, report
 Exit eval_command(const CommandLine& line);      ///< evaluate a checkpoint
+Exit sample_command(const CommandLine& line);    ///< make images with a trained model
 Exit check_command(const CommandLine& line);     ///< validate a deck, print what a run would take
 Exit layers_command(const CommandLine& line);    ///< list the registered layers
 Exit describe_command(const CommandLine& line);  ///< print the options of a layer, or a deck's keys

@@ -11,6 +11,7 @@
 #include "config/text.hpp"
 #include "driver/plugins.hpp"
 #include "io/files.hpp"
+#include "io/hdf5.hpp"
 
 namespace ridgeline {
 namespace {
@@ -21,7 +22,7 @@ bool is_shared(const std::string& section, const std::string& key, Shared shared
   static const std::set<std::string> of_this_part_only = {"train.epochs",           "train.steps",
                                                           "train.eval_every",       "run.checkpoint_every",
                                                           "run.checkpoint_minutes", "run.plugins"};
-  if (is_in_family(section, "eval")) return false;
+  if (is_in_family(section, "eval") || section == "report") return false;
   if (shared == Shared::run) return of_this_part_only.count(section + "." + key) == 0;
   return section != "run" && section != "data" && section != "train";
 }
@@ -103,9 +104,10 @@ namespace {
 
 /// The experiment that a resolved deck describes. Throws Error(Exit::mistake) where this version, with the layers that it
 /// has, cannot read it, with the plugins that it lacks.
-Experiment former_experiment(const std::string& deck, const std::string& origin) {
+Experiment former_experiment(const std::string& deck, const std::string& origin,
+                             const std::vector<Override>& overrides = {}) {
   try {
-    return read_experiment(Deck::parse(deck, "the deck in " + origin), {});
+    return read_experiment(Deck::parse(deck, "the deck in " + origin), overrides);
   } catch (const Error& error) {
     const std::string missing = error.status() == Exit::mistake ? missing_plugins(deck, origin) : "";
     if (missing.empty()) throw;
@@ -123,6 +125,14 @@ void check_continuation(const Experiment& now, const Experiment& former, const s
               fmt::format("the deck {} is not that of the run in {}: they differ in {}; with --resume only a longer "
                           "run, other test sets, `eval_every` and the settings of checkpoints may change.",
                           now.deck, origin, listed(std::move(found))));
+}
+
+/// The deck that a checkpoint holds.
+std::string deck_in(const std::filesystem::path& checkpoint) {
+  const hdf5::File file = hdf5::File::open(checkpoint);
+  if (!file.has_attribute("/", "deck"))
+    throw Error(Exit::file, checkpoint.string() + ": it does not hold the deck of its run.");
+  return file.attribute_string("/", "deck");
 }
 
 void note_origin(const std::filesystem::path& path, const CheckpointOrigin& origin, Console& console) {
@@ -192,6 +202,14 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
   std::filesystem::rename(previous, last, error);
   if (error) throw Error(Exit::file, fmt::format("cannot write {}: {}.", last.string(), error.message()));
   return checkpoint;
+}
+
+Deck deck_of_checkpoint(const std::filesystem::path& checkpoint) {
+  return Deck::parse(deck_in(checkpoint), "the deck in " + checkpoint.string());
+}
+
+Experiment experiment_of_checkpoint(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides) {
+  return former_experiment(deck_in(checkpoint), checkpoint.string(), overrides);
 }
 
 template <class Scalar>

@@ -34,6 +34,13 @@ template <class Scalar>
 std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, const RunDirectory& directory,
                                                   const Parameters<Scalar>& parameters, Console& console);
 
+/// The resolved deck of the run that a checkpoint is of. Throws Error(Exit::file).
+Deck deck_of_checkpoint(const std::filesystem::path& checkpoint);
+
+/// The experiment of the run that a checkpoint is of, with what overrides change in it. Throws Error: Exit::mistake where
+/// this version, with the layers that it has, cannot read its deck; Exit::file.
+Experiment experiment_of_checkpoint(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides);
+
 /// Sets the parameters from a checkpoint of the experiment's model. Throws Error: Exit::mistake where it is of another
 /// model; Exit::file.
 template <class Scalar>

@@ -11,6 +11,7 @@
 #include "config/deck.hpp"
 #include "config/text.hpp"
 #include "io/results.hpp"
+#include "report/report_options.hpp"
 
 namespace ridgeline {
 
@@ -65,6 +66,7 @@ class DeckSchema final : public Schema {
         data_(data_options(task)),
         model_(model_options()),
         train_(train_options()),
+        report_(report_options()),
         eval_(eval_options(task).with_defaults(data)) {}
 
   const OptionSet* find(const std::string& section) const override {
@@ -72,6 +74,7 @@ class DeckSchema final : public Schema {
     if (section == "data") return &data_;
     if (section == "model") return &model_;
     if (section == "train") return &train_;
+    if (section == "report") return &report_;
     const std::size_t dot = section.find('.');
     if (dot == std::string::npos) return nullptr;
     if (section.substr(0, dot) == "eval") return &eval_;
@@ -80,7 +83,7 @@ class DeckSchema final : public Schema {
   }
 
   std::vector<std::string> sections() const override {
-    std::vector<std::string> list{"run", "data", "model", "train"};
+    std::vector<std::string> list{"run", "data", "model", "train", "report"};
     for (const std::string& kind : Registry::instance().kinds())
       for (const std::string& name : Registry::instance().names(kind)) list.push_back(kind + "." + name);
     return list;
@@ -90,7 +93,7 @@ class DeckSchema final : public Schema {
   const OptionSet& eval() const { return eval_; }
 
  private:
-  OptionSet run_, data_, model_, train_, eval_;
+  OptionSet run_, data_, model_, train_, report_, eval_;
 };
 
 std::vector<std::string> layer_names(const std::string& kind) { return Registry::instance().names(kind); }
@@ -223,7 +226,8 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   const DeckSchema schema(task, data);
   check_all(settings, schema);
   const OptionValues run = settings.bind("run", run_options()), model = settings.bind("model", model_options()),
-                     train = settings.bind("train", train_options());
+                     train = settings.bind("train", train_options()),
+                     report = settings.bind("report", report_options());
 
   Experiment experiment;
   experiment.deck = deck.path;
@@ -233,6 +237,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   experiment.checkpoint_every = run.integer("checkpoint_every");
   experiment.checkpoint_minutes = run.real("checkpoint_minutes");
   experiment.task = task;
+  experiment.report_samples = static_cast<int>(report.integer("samples"));
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);
   check_magnitudes(experiment);
@@ -245,6 +250,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   std::vector<OptionValues> sections{with_plugins(run, experiment.model), data, model};
   sections.insert(sections.end(), layers.begin(), layers.end());
   sections.push_back(train);
+  sections.push_back(report);
   sections.insert(sections.end(), sets.begin(), sets.end());
   std::ostringstream resolved;
   write_deck(resolved, sections);

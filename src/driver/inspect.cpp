@@ -5,11 +5,13 @@
 
 #include "config/describe.hpp"
 #include "config/text.hpp"
+#include "driver/autoregression.hpp"
 #include "driver/commands.hpp"
 #include "driver/plugins.hpp"
 #include "driver/session.hpp"
 #include "report/comparison.hpp"
 #include "report/report.hpp"
+#include "report/report_options.hpp"
 
 namespace ridgeline {
 namespace {
@@ -25,10 +27,26 @@ std::string millions(const Operations& of, double count) {
   return of.known ? fmt::format("{:.4g}", count / 1e6) : "unknown";
 }
 
+/// Whether the task needs a proof; throws where it fails.
+template <class Scalar>
+bool prove(const Experiment& experiment, const MemoryNeed& need) {
+  const Task& train = *experiment.sets.front().task;
+  if (!train.is_autoregressive()) return false;
+  check_memory(need);
+  const int samples = samples_of_proof(experiment, experiment.training.batch);
+  Model<Scalar> model(experiment.model);
+  model.allocate();
+  model.parameters().initialise(experiment.seed);
+  model.prepare({{samples, train.tokens()}});
+  prove_autoregressive(experiment, model, samples);
+  return true;
+}
+
 template <class Scalar>
 void print_check(const Experiment& experiment) {
   Model<Scalar> model(experiment.model);
   const MemoryNeed need = memory_need(experiment, model);
+  const bool is_proved = prove<Scalar>(experiment, need);
   const Shape shape{experiment.training.batch, experiment.sets.front().task->tokens()};
   fmt::print("{:<24}{:>14}{:>18}{:>18}\n", "layer", "parameters", "forward MFLOP", "backward MFLOP");
   for (const LayerShare& share : model.layers(shape))
@@ -44,6 +62,7 @@ void print_check(const Experiment& experiment) {
   Model<Scalar> step(experiment.model);
   fmt::print("               {} of activations and scratch\n",
              bytes_text(static_cast<double>(step.bytes_for({shape}))));
+  if (is_proved) fmt::print("autoregressive no prediction sees its own token or a later one: tried on this model\n");
   fmt::print("the run        {} steps, {} epochs\n", experiment.training.steps, experiment.epochs);
   fmt::print("sets           ");
   for (std::size_t i = 0; i < experiment.sets.size(); ++i)
@@ -65,13 +84,14 @@ OptionSet section_options(const std::string& section) {
   if (section == "run") return run_options();
   if (section == "model") return model_options();
   if (section == "train") return train_options();
+  if (section == "report") return report_options();
   const std::size_t dot = section.find('.');
   const std::string head = section.substr(0, dot), tail = dot == std::string::npos ? "" : section.substr(dot + 1);
   const std::string task = tail.empty() ? standard_task : tail;
   if (head == "data") return data_options(task);
   if (head == "eval") return eval_options(task);
   if (const LayerEntry* entry = Registry::instance().find(head, tail)) return entry->options;
-  std::vector<std::string> known{"run", "data", "model", "train", "eval"};
+  std::vector<std::string> known{"run", "data", "model", "train", "report", "eval"};
   for (const std::string& kind : Registry::instance().kinds())
     for (const std::string& name : Registry::instance().names(kind)) known.push_back(kind + "." + name);
   throw Error(Exit::mistake, "there is nothing to describe named " + excerpt(section) +
@@ -115,7 +135,8 @@ Exit describe_command(const CommandLine& line) {
     for (const std::string& task : TaskRegistry::instance().names())
       fmt::print("{}{}", section_text("[data], task = " + task, data_options(task)),
                  section_text("[eval.NAME], task = " + task, eval_options(task)));
-    fmt::print("{}{}", section_text("[model]", model_options()), section_text("[train]", train_options()));
+    fmt::print("{}{}{}", section_text("[model]", model_options()), section_text("[train]", train_options()),
+               section_text("[report]", report_options()));
     return Exit::done;
   }
   const std::size_t slash = line.subject.find('/');

@@ -36,6 +36,7 @@ Exit perform(const CommandLine& line) {
   }
   if (line.command == "run") return ridgeline::run_command(line);
   if (line.command == "eval") return ridgeline::eval_command(line);
+  if (line.command == "sample") return ridgeline::sample_command(line);
   if (line.command == "check") return ridgeline::check_command(line);
   if (line.command == "layers") return ridgeline::layers_command(line);
   if (line.command == "describe") return ridgeline::describe_command(line);

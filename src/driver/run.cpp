@@ -152,6 +152,8 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   Session<Scalar> session(experiment);  // what does not fit in memory fails before anything is written
   directory.prepare();
   open_log(experiment, directory, console);
+  if (!session.why_no_images().empty())
+    console.warn("the report will have no images that the model made: " + session.why_no_images());
   std::optional<Checkpoint<Scalar>> checkpoint;
   if (line.resume) checkpoint = resume(experiment, directory, session, console);
   write_atomically(directory.deck(), experiment.resolved);

@@ -37,7 +37,8 @@ void remove_pictures(const std::filesystem::path& figures) {
   for (const auto& entry : std::filesystem::directory_iterator(figures, ignored)) {
     const std::filesystem::path& file = entry.path();
     const std::string name = file.stem().string();
-    const bool drawn = name == "loss" || name == "metrics" || name == "time" || name.rfind("predictions_", 0) == 0;
+    const bool drawn = name == "loss" || name == "metrics" || name == "time" || name == "generated" ||
+                       name == "score_biases" || name.rfind("predictions_", 0) == 0;
     if (drawn && (file.extension() == ".svg" || file.extension() == ".png")) own.push_back(file);
   }
   for (const std::filesystem::path& file : own) std::filesystem::remove(file, ignored);

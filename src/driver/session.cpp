@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/region.hpp"
+#include "driver/autoregression.hpp"
 #include "io/free_memory.hpp"
 
 namespace ridgeline {
@@ -79,6 +80,20 @@ Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment)
   for (const DataSet<Scalar>* set : all)
     for (const Shape& shape : evaluator_->shapes(*set)) shapes.push_back(shape);
   model_.prepare(shapes);
+  prove_autoregressive(experiment, model_, experiment.training.batch);
+  prepare_images();
+}
+
+template <class Scalar>
+void Session<Scalar>::prepare_images() {
+  const Task& train = *experiment_.sets.front().task;
+  if (!train.is_autoregressive() || train.grid().rows == 0 || experiment_.report_samples == 0) return;
+  try {
+    sampler_ = std::make_unique<Sampler<Scalar>>(model_, train, experiment_.extra,
+                                                 std::min(experiment_.report_samples, experiment_.training.batch));
+  } catch (const Error& error) {
+    why_no_images_ = error.what();
+  }
 }
 
 template <class Scalar>
@@ -102,6 +117,20 @@ void Session<Scalar>::evaluate(As as) {
   kept.assign(sets_.size(), {});
   for (std::size_t i = 0; i < sets_.size(); ++i)
     kept[i].metrics = evaluator_->evaluate(model_, sets_[i], kept[i].predictions);
+  if (as == As::untrained) return;
+  if (sampler_) make_images();
+  biases_ = score_biases(experiment_.model, model_.parameters(), experiment_.model.tokens);
+}
+
+template <class Scalar>
+void Session<Scalar>::make_images() {
+  const Task& train = *experiment_.sets.front().task;
+  const int count = experiment_.report_samples;
+  SamplingPlan plan;
+  plan.count = count;
+  plan.seed = experiment_.seed;
+  if (experiment_.extra == Extra::class_label) plan.labels = classes_in_turn(train, count);
+  made_ = images_of(train, sampler_->sample(plan), plan);
 }
 
 template <class Scalar>
@@ -113,29 +142,39 @@ std::vector<SetMetrics> Session<Scalar>::metrics() const {
 }
 
 template <class Scalar>
+void Session<Scalar>::write_set(hdf5::File& file, std::size_t number) const {
+  const DataSet<Scalar>& set = sets_[number];
+  const Task& task = *experiment_.sets[number].task;
+  ResultSet<Scalar> result;
+  result.name = set.name();
+  result.samples = set.samples();
+  result.tokens = set.tokens();
+  result.channels = set.channels();
+  result.targets = set.targets();
+  result.outputs = set.outputs();
+  result.grid = task.grid();
+  result.channel_names = task.channel_names();
+  result.target_names = task.target_names();
+  result.inputs = host_copy<Scalar>(set.inputs());
+  result.truth = host_copy<Scalar>(set.target_values());
+  const auto shown = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), set.shown());
+  result.shown.assign(host_pointer(shown), host_pointer(shown) + shown.size());
+  result.predictions = trained_.at(number).predictions;
+  result.trained = trained_.at(number).metrics;
+  result.untrained_predictions = untrained_.at(number).predictions;
+  result.untrained = untrained_.at(number).metrics;
+  write_result_set(file, result);
+}
+
+template <class Scalar>
 void Session<Scalar>::write_sets(hdf5::File& file) const {
-  for (std::size_t i = 0; i < sets_.size(); ++i) {
-    const DataSet<Scalar>& set = sets_[i];
-    const Task& task = *experiment_.sets[i].task;
-    ResultSet<Scalar> result;
-    result.name = set.name();
-    result.samples = set.samples();
-    result.tokens = set.tokens();
-    result.channels = set.channels();
-    result.targets = set.targets();
-    result.outputs = set.outputs();
-    result.grid = task.grid();
-    result.channel_names = task.channel_names();
-    result.target_names = task.target_names();
-    result.inputs = host_copy<Scalar>(set.inputs());
-    result.truth = host_copy<Scalar>(set.target_values());
-    const auto shown = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), set.shown());
-    result.shown.assign(host_pointer(shown), host_pointer(shown) + shown.size());
-    result.predictions = trained_.at(i).predictions;
-    result.trained = trained_.at(i).metrics;
-    result.untrained_predictions = untrained_.at(i).predictions;
-    result.untrained = untrained_.at(i).metrics;
-    write_result_set(file, result);
+  for (std::size_t i = 0; i < sets_.size(); ++i) write_set(file, i);
+  if (made_.count > 0) write_images(file, generated_group, made_);
+  for (const ScoreBias& bias : biases_) {
+    const std::string name = fmt::format("{}/{}", bias_group, bias.block);
+    file.write(name, bias.values, {bias.heads, 2 * std::int64_t{bias.tokens} - 1});
+    file.write_attribute(name, "position", bias.position);
+    file.write_attribute(name, "causal", std::int64_t{bias.causal ? 1 : 0});
   }
 }
 

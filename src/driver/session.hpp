@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "driver/experiment.hpp"
+#include "driver/score_bias.hpp"
+#include "io/image_file.hpp"
 #include "io/results.hpp"
 #include "train/evaluate.hpp"
+#include "train/sampler.hpp"
 #include "train/trainer.hpp"
 
 namespace ridgeline {
@@ -45,14 +48,20 @@ class Session {
   /// The same, kept with the predictions, as those of the trained or the untrained model.
   enum class As { untrained, trained };
   void evaluate(As as);
+  /// Why the trained model makes no images for the report, where it should; else empty.
+  const std::string& why_no_images() const { return why_no_images_; }
   /// What both evaluations found.
   std::vector<SetMetrics> metrics() const;
 
-  /// Writes all sets, with the predictions kept, into an open results file.
+  /// Writes all sets, with the predictions kept, into an open results file, and the images that the trained model made
+  /// and what its attention adds to scores by distance, where it has them.
   void write_sets(hdf5::File& file) const;
 
  private:
   void restore_training_set();
+  void prepare_images();
+  void make_images();
+  void write_set(hdf5::File& file, std::size_t number) const;
 
   const Experiment& experiment_;
   Model<Scalar> model_;
@@ -64,6 +73,10 @@ class Session {
     Metrics metrics;
   };
   std::vector<Kept> untrained_, trained_;
+  std::unique_ptr<Sampler<Scalar>> sampler_;  // null where no images are made
+  std::string why_no_images_;
+  Images made_;
+  std::vector<ScoreBias> biases_;
 };
 
 extern template class Session<float>;

@@ -103,7 +103,8 @@ std::string why_not_a_set_name(const std::string& name) {
   if (name.empty()) {
     return "a set's name may not be empty";
   }
-  if (name == "time" || name == "set_names" || name == "." || name == "..") {
+  if (name == "time" || name == "set_names" || name == generated_group || name == bias_group || name == "." ||
+      name == "..") {
     return fmt::format("a set may not be called \"{}\": the name is taken", name);
   }
   const auto is_refused = [](char letter) {

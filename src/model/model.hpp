@@ -71,6 +71,9 @@ class Model {
   /// From dL/dprediction: adds to all gradients, and writes dL/dx unless `dx` is empty. After forward with the same x.
   void backward(Tensor<const Scalar> x, Tensor<const Scalar> dprediction, Tensor<Scalar> dx = {});
 
+  /// What a block was given when `forward` was called last, [B, N, width]; of the number of blocks, what they gave.
+  Tensor<const Scalar> state(std::size_t block) const { return states_.at(block); }
+
   /// Makes room for sequences of up to `longest.tokens` tokens, given one after another, besides that for `prepare`'s
   /// shapes. Throws Error(Exit::mistake), naming it, where a layer cannot go on from token to token.
   void prepare_sequence(const Shape& longest);

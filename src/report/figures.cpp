@@ -535,15 +535,22 @@ std::string draw_in(const std::filesystem::path& work, const Figure& figure, con
 
 }  // namespace
 
-Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {
-  Drawn drawn;
-  std::string png;
+Rendered render(const Figure& figure, const std::filesystem::path& gnuplot) {
+  Rendered rendered;
   try {
     const TemporaryFolder work;
-    drawn.complaint = draw_in(work.path(), figure, gnuplot, drawn.svg, png);
+    rendered.complaint = draw_in(work.path(), figure, gnuplot, rendered.svg, rendered.png);
   } catch (const Error& error) {
-    drawn.complaint = clause(error.what());
+    rendered.complaint = clause(error.what());
   }
+  return rendered;
+}
+
+Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {
+  Drawn drawn;
+  auto [svg, png, complaint] = render(figure, gnuplot);
+  drawn.svg = std::move(svg);
+  drawn.complaint = std::move(complaint);
   if (!drawn.complaint.empty()) {
     return drawn;
   }

@@ -41,6 +41,15 @@ Figure time_figure(const std::vector<TimeShare>& shares);
 /// "predictions_NAME" for every set, with '_' for what a file's name should not hold, all different.
 std::vector<std::string> prediction_names(const std::vector<std::string>& set_names);
 
+/// A picture's files, or what gnuplot complained about.
+struct Rendered {
+  std::string svg, png;
+  std::string complaint;
+};
+
+/// Draws a picture in a temporary folder; what goes wrong there is a complaint.
+Rendered render(const Figure& figure, const std::filesystem::path& gnuplot);
+
 /// What was drawn, or what gnuplot complained about.
 struct Drawn {
   std::string svg;                             // the picture's text

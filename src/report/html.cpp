@@ -300,6 +300,12 @@ std::string page_html(const Page& page) {
   }
   if (!page.sets.empty()) {
     html += "<h2>Before and after training</h2>\n" + figure_html(page.metrics) + metrics_table(page.sets);
+    if (!page.generated.svg.empty()) {
+      html += "<h2>Made by the model</h2>\n" + figure_html(page.generated);
+    }
+    if (!page.biases.svg.empty()) {
+      html += "<h2>What attention adds by distance</h2>\n" + figure_html(page.biases);
+    }
     html += "<h2>Predictions against truth</h2>\n";
     for (const SetSection& set : page.sets) {
       html += set_html(set);

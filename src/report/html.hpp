@@ -47,6 +47,8 @@ struct Page {
   Picture loss;
   Picture metrics;
   Picture time;
+  Picture generated;  // images that the model made
+  Picture biases;     // what attention adds to its scores
   std::vector<SetSection> sets;
   std::vector<TimeNode> nodes;
   KernelTimes kernels;

@@ -1,19 +1,27 @@
 #include "report/report.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "config/deck.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
 #include "io/history.hpp"
 #include "io/results.hpp"
 #include "report/figures.hpp"
+#include "report/gnuplot.hpp"
 #include "report/html.hpp"
+#include "report/image_figures.hpp"
 #include "report/painter.hpp"
+#include "report/report_options.hpp"
 #include "report/time_summary.hpp"
 #include "report/time_tree.hpp"
 
@@ -24,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t functions_shown = 6;
+constexpr std::int64_t images_shown = 12;
 
 /// A metric's name as a sentence begins.
 std::string name_of(const std::string& metric) {
@@ -46,13 +55,17 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
   report::SetSection section;
   section.name = name;
   section.inputs = file.shape(name + "/inputs");
-  const std::vector<std::int64_t> numbers =
-      spread_samples(section.inputs.empty() ? 0 : section.inputs[0], functions_shown);
+  section.is_of_images = file.has_attribute(name, "rows");
+  const std::vector<std::int64_t> numbers = spread_samples(section.inputs.empty() ? 0 : section.inputs[0],
+                                                           section.is_of_images ? images_shown : functions_shown);
   const ResultSet<double> set = read_result_set<double>(file, name, numbers);
   section.trained = set.trained;
   section.untrained = set.untrained;
-  section.is_of_images = set.grid.rows > 0;
   if (section.is_of_images) {
+    section.picture = {
+        painter.draw(report::rows_figure(figure_name, report::tiles_of(set))),
+        "Images of the set, evenly spaced; what the trained model holds for most probable at each pixel, "
+        "given all those before it; and how much of a surprise the pixel's own level is to it."};
     return section;
   }
   const std::string target =
@@ -62,6 +75,84 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
                                  "points shown to the model, and the model's prediction before and after training.{}",
                                  target)};
   return section;
+}
+
+/// Images that the model made, beside as many of the training set.
+void add_generated(const hdf5::File& file, const std::string& training_set, report::Painter& painter,
+                   report::Page& page) {
+  if (!holds_images(file, generated_group) || !file.has_attribute(training_set, "rows")) {
+    return;
+  }
+  const Images made = read_images(file, generated_group, false);
+  const ResultSet<double> real = read_result_set<double>(
+      file, training_set, spread_samples(file.shape(training_set + "/inputs").at(0), made.count));
+  if (real.grid.rows != made.rows || real.grid.columns != made.columns || real.targets != made.channels) {
+    return;
+  }
+  const auto levels = static_cast<double>(real.outputs / std::max<std::int64_t>(1, real.targets));
+  report::Tiles own = report::tiles_of(made, levels - 1);
+  report::Tiles others = report::tiles_of(real).front();
+  own.title = "made by the trained model";
+  others.title = "of the training set";
+  page.generated = {
+      painter.draw(report::groups_figure("generated", {own, others}, 6)),
+      "Left: images that the trained model made, pixel by pixel, each drawn from what the model holds for "
+      "probable. Right: images of the training set, evenly spaced."};
+}
+
+/// The keys of [report] in a run's resolved deck; defaults where it has none.
+OptionValues options_in(const std::string& deck) {
+  std::map<std::string, std::string> texts;
+  if (const Deck parsed = Deck::parse(deck, "deck.ini"); const Deck::Section* section = parsed.find("report")) {
+    for (const Deck::Entry& entry : section->entries) {
+      texts[entry.key] = entry.value;
+    }
+  }
+  return OptionValues::from(report_options(), texts, "report");
+}
+
+/// The part of a block's bias that is to be drawn.
+report::BiasCurves curves_of(const hdf5::File& file, const std::string& block, const OptionValues& options) {
+  const std::string name = std::string(bias_group) + "/" + block;
+  const hdf5::Shape shape = file.shape(name);
+  if (shape.size() != 2 || shape[1] % 2 != 1) {
+    throw Error(Exit::file, fmt::format("{}: dataset \"{}\" has shape {}, and [heads, 2 tokens - 1] is needed.",
+                                        file.path().string(), name, hdf5::to_string(shape)));
+  }
+  const std::vector<double> values = file.read<double>(name);
+  const std::int64_t furthest = (shape[1] - 1) / 2;
+  const std::int64_t asked = options.integer("tisa_distance");
+  const std::int64_t reach = asked == 0 ? furthest : std::min(asked, furthest);
+  const std::int64_t last =
+      file.has_attribute(name, "causal") && file.attribute_integer(name, "causal") != 0 ? 0 : reach;
+  const std::vector<std::string>& heads = options.texts("tisa_heads");
+  report::BiasCurves curves;
+  curves.title = block;
+  curves.first = -reach;
+  for (std::int64_t head = 0; head < shape[0]; ++head) {
+    const bool is_asked = std::find(heads.begin(), heads.end(), std::to_string(head)) != heads.end();
+    if (heads.front() != "all" && !is_asked) {
+      continue;
+    }
+    const auto begin = values.begin() + head * shape[1] + furthest;  // of distance 0
+    curves.heads.push_back(static_cast<int>(head));
+    curves.values.emplace_back(begin - reach, begin + last + 1);
+  }
+  return curves;
+}
+
+void add_biases(const hdf5::File& file, const std::string& deck, report::Painter& painter, report::Page& page) {
+  if (!file.is_group(bias_group)) {
+    return;
+  }
+  const OptionValues options = options_in(deck);
+  std::vector<report::BiasCurves> blocks;
+  for (const std::string& block : file.members(bias_group)) {
+    blocks.push_back(curves_of(file, block, options));
+  }
+  page.biases = {painter.draw(report::bias_figure("score_biases", blocks)),
+                 "What each head's attention adds to the score of a key for how far it stands from the query, after "
+                 "training: f(key − query). A causal head looks at keys before the query alone."};
 }
 
 void add_results(const fs::path& path, report::Painter& painter, report::Page& page) {
@@ -77,6 +168,10 @@ void add_results(const fs::path& path, report::Painter& painter, report::Page& p
   page.metrics = {painter.draw(report::metrics_figure(metrics)),
                   fmt::format("{} over all points of every set, before and after training.",
                               metrics.empty() ? "" : name_of(kinds_of(metrics).front().name))};
+  if (!names.empty()) {
+    add_generated(file, names.front(), painter, page);
+  }
+  add_biases(file, page.deck, painter, page);
   const std::vector<RegionTime> times = read_time(file);
   page.nodes = report::time_tree(times);
   page.kernels = read_kernel_times(file);
@@ -146,14 +241,14 @@ Report draw_report(const fs::path& run_directory) {
   Report report;
   report::Page page;
   report::Painter painter(run_directory / "figures", report);
+  if (is_there(deck)) {
+    page.deck = read_text(deck);
+  }
   if (has_history) {
     add_history(history, painter, page);
   }
   if (has_results) {
     add_results(results, painter, page);
-  }
-  if (is_there(deck)) {
-    page.deck = read_text(deck);
   }
   page.title = page.facts.count("title") > 0 ? page.facts.at("title") : report::title_of(run_directory);
   page.notice = report.without_pictures.empty() ? "" : "No pictures: " + report.without_pictures + ".";
@@ -161,6 +256,26 @@ Report draw_report(const fs::path& run_directory) {
   write_atomically(report.html, report::page_html(page));
   remove_old_predictions(run_directory / "figures", page, report);
   return report;
+}
+
+DrawnImages draw_images(const fs::path& file, const Images& images, int levels) {
+  DrawnImages drawn;
+  const std::optional<fs::path> gnuplot = report::find_program("gnuplot");
+  if (!gnuplot) {
+    drawn.complaint = "there is no picture: that needs gnuplot, which is not on PATH";
+    return drawn;
+  }
+  report::Tiles tiles = report::tiles_of(images, levels - 1);
+  const int across = std::max(1, static_cast<int>(std::ceil(std::sqrt(1.6 * images.count))));
+  const report::Rendered rendered = report::render(report::groups_figure("images", {tiles}, across), *gnuplot);
+  if (!rendered.complaint.empty()) {
+    drawn.complaint = fmt::format("there is no picture: {}", rendered.complaint);
+    return drawn;
+  }
+  drawn.png = file;
+  drawn.png.replace_extension(".png");
+  write_atomically(drawn.png, rendered.png);
+  return drawn;
 }
 
 }  // namespace ridgeline

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "io/image_file.hpp"
+
 namespace ridgeline {
 
 struct Report {
@@ -19,5 +21,15 @@ struct Report {
 /// (figures/predictions_*) are removed. Throws Error(Exit::file) when the folder holds no run, a
 /// file in it cannot be understood, or something cannot be written.
 Report draw_report(const std::filesystem::path& run_directory);
+
+/// A picture of images, beside the file that they are in.
+struct DrawnImages {
+  std::filesystem::path png;
+  std::string complaint;  // why there is none, where there is none
+};
+
+/// Draws images of so many levels into the file of the same name with the ending .png. Throws Error(Exit::file) where that
+/// cannot be written.
+DrawnImages draw_images(const std::filesystem::path& file, const Images& images, int levels);
 
 }  // namespace ridgeline

@@ -62,7 +62,11 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
     const Matrix<const std::uint8_t> shown(row_pointer(set.shown(), first), count, tokens);
     const Tensor<Scalar> prediction(predictions_.data() + static_cast<std::size_t>(first) * tokens * outputs, count,
                                     tokens, outputs);
-    model.forward(inputs, prediction);
+    const Tensor<const Scalar> extra =
+        set.extra_channels() > 0
+            ? Tensor<const Scalar>(row_pointer(set.extra(), first), count, tokens, set.extra_channels())
+            : Tensor<const Scalar>();
+    model.forward(inputs, prediction, extra);
     loss_->sum(prediction, truth, shown, sums_, first);
   }
   model.status().read();

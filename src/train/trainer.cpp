@@ -69,7 +69,7 @@ double Trainer<Scalar>::step() {
   const Tensor<Scalar> gradient(gradient_memory_.data(), shape.batch, shape.tokens, data_.outputs());
   {
     const Region forward("forward");
-    model_.forward(inputs, prediction);
+    model_.forward(inputs, prediction, batch_.extra());
   }
   {
     const Region loss("loss");

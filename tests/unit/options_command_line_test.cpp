@@ -143,9 +143,9 @@ TEST(CommandLineMistakes, Commands) {
   EXPECT_EQ(sentence({}), "no command is given; ridgeline --help lists them.");
   EXPECT_EQ(sentence({"rnu", "a.ini"}), "rnu is not a command; did you mean run?");
   EXPECT_EQ(sentence({"evaluation"}),
-            "evaluation is not a command; known are run, eval, check, layers, describe, conform, report.");
+            "evaluation is not a command; known are run, eval, sample, check, layers, describe, conform, report.");
   EXPECT_EQ(sentence({""}),
-            "an empty word is not a command; known are run, eval, check, layers, describe, conform, report.");
+            "an empty word is not a command; known are run, eval, sample, check, layers, describe, conform, report.");
   EXPECT_EQ(sentence({"--verison"}), "--verison is not known here; did you mean --version?");
   EXPECT_EQ(sentence({"--quiet", "run"}),
             "--quiet is not known here; a command comes first, and ridgeline --help lists them.");

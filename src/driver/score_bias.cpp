@@ -1,0 +1,59 @@
+#include "driver/score_bias.hpp"
+
+#include <fmt/format.h>
+
+#include "layer/score_bias.hpp"
+
+namespace ridgeline {
+namespace {
+
+/// The values of a bias by itself: the position that the block's attention has, made again, with its parameters.
+template <class Scalar>
+std::vector<double> values_of(const LayerChoice& attention, const std::string& name, const ModelPlan& plan,
+                              const Parameters<Scalar>& parameters, int heads, int tokens) {
+  Parameters<Scalar> own;
+  Setup<Scalar> setup{plan.width,    plan.width,           attention.options, ParameterScope<Scalar>(own, name),
+                      Signal(),      Registry::instance(), plan.tokens,       plan.grid,
+                      &plan.sections};
+  const std::unique_ptr<Position<Scalar>> bias = make_score_bias<Scalar>(setup, heads);
+  own.allocate();
+  for (const auto& entry : own.entries()) own.set(entry, parameters.get(*parameters.find(entry.name)));
+  Arena arena;
+  Matrix<Scalar> values;
+  const auto reserve = [&] {
+    arena.restart();
+    bias->reserve(tokens, arena);
+    values = arena.kept<Scalar>(heads, 2 * tokens - 1);
+  };
+  reserve();
+  arena.allocate();
+  reserve();
+  bias->forward(values);
+  const Kokkos::View<const Scalar*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> flat(values.data(), values.size());
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), flat);
+  return {host_pointer(host), host_pointer(host) + host.size()};
+}
+
+}  // namespace
+
+template <class Scalar>
+std::vector<ScoreBias> score_biases(const ModelPlan& plan, const Parameters<Scalar>& parameters, int tokens) {
+  std::vector<ScoreBias> found;
+  for (std::size_t i = 0; i < plan.attention.size(); ++i) {
+    const LayerChoice& attention = plan.attention[i];
+    const OptionSet& options = attention.options.options();
+    if (options.find("position") == nullptr || options.find("heads") == nullptr) continue;
+    const std::string& position = attention.options.text("position");
+    if (position == "none") continue;
+    const LayerEntry& entry = Registry::instance().get("attention", attention.name);
+    const int heads = static_cast<int>(attention.options.integer("heads"));
+    found.push_back({fmt::format("block {}", i), position, heads, tokens, entry.properties(attention.options).causal,
+                     values_of(attention, fmt::format("blocks.{}.attention", i), plan, parameters, heads, tokens)});
+  }
+  return found;
+}
+
+template std::vector<ScoreBias> score_biases(const ModelPlan&, const Parameters<float>&, int);
+template std::vector<ScoreBias> score_biases(const ModelPlan&, const Parameters<double>&, int);
+
+}  // namespace ridgeline

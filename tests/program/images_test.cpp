@@ -1,0 +1,339 @@
+// Models of images as a user has them: training, evaluation, the report, and what is wrong with files and decks.
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.hpp"
+#include "io/history.hpp"
+#include "io/image_file.hpp"
+#include "io/results.hpp"
+#include "outcome.hpp"
+#include "program.hpp"
+
+namespace ridgeline::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// 4 x 3 images of 3 levels: a bar that runs down or across, with a pixel of noise. Label: how it runs, plus 2 in the
+/// second half of the images.
+Images bars(int count, int channels = 1, int rows = 4, int columns = 3) {
+  Images images;
+  images.count = count;
+  images.rows = rows;
+  images.columns = columns;
+  images.channels = channels;
+  images.has_channel_extent = channels > 1;
+  images.largest_level = 2;
+  const RandomStream noise(7, "bars");
+  for (int i = 0; i < count; ++i) {
+    const int size = rows * columns * channels;
+    const auto spot = static_cast<int>(noise.below(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(size)));
+    for (int j = 0; j < size; ++j) {
+      const int row = j / channels / columns, column = j / channels % columns;
+      const bool on_bar = i % 2 == 0 ? column == 1 : row == 2;
+      images.levels.push_back(static_cast<std::uint16_t>(j == spot ? 1 : on_bar ? 2 : 0));
+    }
+    images.labels.push_back(i % 2 + (2 * i >= count ? 2 : 0));
+  }
+  return images;
+}
+
+constexpr const char* deck = R"([data]
+task = images
+file = images.h5
+classes = 0 1
+[model]
+width = 8
+blocks = 2
+residual = pre
+attention = ATTENTION
+final_norm = yes
+[encoder.mlp]
+layers = 1
+[ffn.mlp]
+hidden = 12
+[train]
+batch = 5
+epochs = 3
+learning_rate = 1e-2
+eval_every = 1
+[report]
+samples = 6
+[eval.id]
+part = test
+[eval.ood]
+part = test
+classes = 2 3
+)";
+
+class ImagesPlace : public Place {
+ public:
+  explicit ImagesPlace(const std::string& attention = "causal", const std::string& more = "", int channels = 1) {
+    hdf5::write_atomically(*this / "images.h5", [&](hdf5::File& file) {
+      write_images(file, "train", bars(20, channels));
+      write_images(file, "test", bars(12, channels));
+    });
+    std::string text = deck;
+    text.replace(text.find("ATTENTION"), 9, attention);
+    put("images.ini", text + more);
+  }
+  fs::path train(const std::string& output, const std::vector<std::string>& settings = {}) const {
+    expect_success(run(with_settings({"run", "images.ini", "-o", output, "--quiet"}, settings)));
+    return *this / output;
+  }
+  Ended sample(const std::string& run_folder, const Arguments& more) const {
+    Arguments arguments{"sample", "--checkpoint", run_folder + "/checkpoint.h5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+/// Mean bits per dimension of a set of results.h5, from the logits in it.
+double bits_in(const fs::path& results, const std::string& name) {
+  const ResultSet<double> set = read_result_set<double>(hdf5::File::open(results), name);
+  const auto levels = static_cast<std::size_t>(set.outputs / set.targets);
+  double sum = 0;
+  for (std::size_t i = 0; i < set.truth.size(); ++i) {
+    double exponentials = 0;
+    for (std::size_t level = 0; level < levels; ++level) exponentials += std::exp(set.predictions[i * levels + level]);
+    sum +=
+        std::log2(exponentials) - set.predictions[i * levels + static_cast<std::size_t>(set.truth[i])] / std::log(2.0);
+  }
+  return sum / static_cast<double>(set.truth.size());
+}
+
+class ImagesOf : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Attention, ImagesOf, ::testing::Values("causal"));
+
+TEST_P(ImagesOf, AreLearnt) {
+  const ImagesPlace place(GetParam());
+  const fs::path run = place.train("run", {"train.epochs=12"});
+  const AllFigures metrics = read_metrics(run / "metrics.json");
+  for (const char* set : {"train", "id", "ood"}) {
+    EXPECT_NEAR(*metrics.at("trained").at(set).at("bits_per_dimension"), bits_in(run / "results.h5", set), 1e-5) << set;
+    EXPECT_NEAR(*metrics.at("trained").at(set).at("bits_per_dimension") * std::log(2.0),
+                *metrics.at("trained").at(set).at("cross_entropy"), 1e-12);
+  }
+  EXPECT_LT(*metrics.at("trained").at("id").at("bits_per_dimension"),
+            0.8 * *metrics.at("untrained").at("id").at("bits_per_dimension"));
+  const std::string text = test::content_of(run / "history.csv");
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "epoch,step,loss,learning_rate,seconds,tokens_per_second,train_bits_per_dimension,id_bits_per_dimension,"
+            "ood_bits_per_dimension");
+  EXPECT_EQ(History::read(run / "history.csv").rows.back().set_values[1],
+            metrics.at("trained").at("id").at("bits_per_dimension"));
+  const Images made = read_images(hdf5::File::open(run / "results.h5"), "generated", false);
+  EXPECT_EQ(made.count, 6);
+  EXPECT_EQ(made.rows, 4);
+  EXPECT_LE(made.largest_level, 2);
+}
+
+TEST_P(ImagesOf, GoOnWhereTheyWereStopped) {
+  const ImagesPlace place(GetParam());
+  const fs::path whole = place.train("whole");
+  place.train("parts", {"train.epochs=1"});
+  expect_success(place.run({"run", "images.ini", "-o", "parts", "--resume", "--quiet"}));
+  const AllFigures one = read_metrics(whole / "metrics.json"), other = read_metrics(place / "parts/metrics.json");
+  EXPECT_EQ(one, other);
+  EXPECT_EQ(History::read(whole / "history.csv").rows.back().set_values,
+            History::read(place / "parts/history.csv").rows.back().set_values);
+  EXPECT_EQ(read_images(hdf5::File::open(whole / "results.h5"), "generated", false).levels,
+            read_images(hdf5::File::open(place / "parts/results.h5"), "generated", false).levels);
+}
+
+TEST_P(ImagesOf, EvaluatedAgainAreTheSame) {
+  const ImagesPlace place(GetParam());
+  const fs::path run = place.train("run");
+  // The resolved deck stands in another folder: what it names is found from there too.
+  expect_success(place.run({"eval", "run/deck.ini", "--checkpoint", "run/checkpoint.h5", "-o", "again", "--quiet"}));
+  EXPECT_EQ(read_metrics(run / "metrics.json"), read_metrics(place / "again/metrics.json"));
+}
+
+TEST_P(ImagesOf, AreMadeAgainFromTheSameSeed) {
+  const ImagesPlace place(GetParam());
+  place.train("run");
+  const auto made = [&](const Arguments& more) {
+    Arguments arguments = more;
+    arguments.insert(arguments.end(), {"--output", "made.h5"});
+    expect_success(place.sample("run", arguments));
+    return read_images(hdf5::File::open(place / "made.h5"), "generated", false);
+  };
+  const Images first = made({"--count", "9"});
+  EXPECT_EQ(first.count, 9);
+  EXPECT_EQ(first.rows, 4);
+  EXPECT_EQ(first.columns, 3);
+  EXPECT_TRUE(first.labels.empty());
+  EXPECT_EQ(made({"--count", "9"}).levels, first.levels);
+  EXPECT_NE(made({"--count", "9", "--seed", "2"}).levels, first.levels);
+  EXPECT_EQ(made({"--count", "9", "--set", "train.batch=2"}).levels, first.levels);
+  const Images fewer = made({"--count", "3"});
+  EXPECT_TRUE(std::equal(fewer.levels.begin(), fewer.levels.end(), first.levels.begin()));
+  const Images greedy = made({"--count", "2", "--temperature", "0"});
+  EXPECT_TRUE(std::equal(greedy.levels.begin(), greedy.levels.begin() + 12, greedy.levels.begin() + 12));
+  EXPECT_EQ(made({"--count", "2", "--temperature", "0", "--seed", "5"}).levels, greedy.levels);
+}
+
+TEST_P(ImagesOf, BeginAsTheyAreGiven) {
+  const ImagesPlace place(GetParam());
+  place.train("run");
+  const auto made = [&](const Arguments& more) {
+    Arguments arguments{"--count", "12", "--output", "made.h5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect_success(place.sample("run", arguments));
+    return read_images(hdf5::File::open(place / "made.h5"), "generated", false);
+  };
+  const Images given = bars(12), ended = made({"--given", "images.h5", "--keep", "2"});
+  for (int i = 0; i < 12; ++i) EXPECT_TRUE(std::equal(given.image(i), given.image(i) + 6, ended.image(i))) << i;
+  EXPECT_EQ(made({"--given", "images.h5", "--keep", "4"}).levels, given.levels);
+  // What was made goes on as it did, wherever it is taken up: the draws are those of the pixel.
+  const Images whole = made({});
+  fs::rename(place / "made.h5", place / "whole.h5");
+  for (int keep = 0; keep <= 4; ++keep)
+    EXPECT_EQ(made({"--given", "whole.h5", "--part", "generated", "--keep", std::to_string(keep)}).levels, whole.levels)
+        << keep;
+}
+
+TEST(Images, OfAClassAreMadeOfThatClass) {
+  const ImagesPlace place("causal");
+  place.train("run", {"model.extra=class", "train.epochs=40"});
+  expect_success(place.sample("run", {"--count", "8", "--class", "1", "--output", "made.h5"}));
+  EXPECT_EQ(read_images(hdf5::File::open(place / "made.h5"), "generated", true).labels,
+            std::vector<std::int32_t>(8, 1));
+  expect_success(place.sample("run", {"--count", "5", "--output", "made.h5", "--temperature", "0"}));
+  const Images turns = read_images(hdf5::File::open(place / "made.h5"), "generated", true);
+  EXPECT_EQ(turns.labels, (std::vector<std::int32_t>{0, 1, 0, 1, 0}));
+  EXPECT_FALSE(std::equal(turns.image(0), turns.image(1), turns.image(1)));  // the class makes a difference
+  EXPECT_NE(expect_sentence(place.sample("run", {"--count", "1", "--class", "3", "--output", "x.h5"}), 2)
+                .find("--class 3 is none that run/checkpoint.h5 was trained on; it takes 0 or 1."),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(place / "x.h5"));
+}
+
+TEST(Images, MayHaveChannels) {
+  const ImagesPlace place("causal", "", 2);
+  const fs::path run = place.train("run", {"train.epochs=20"});
+  EXPECT_NEAR(*read_metrics(run / "metrics.json").at("trained").at("id").at("bits_per_dimension"),
+              bits_in(run / "results.h5", "id"), 1e-5);
+  expect_success(place.sample("run", {"--count", "3", "--output", "made.h5"}));
+  EXPECT_EQ(hdf5::File::open(place / "made.h5").shape("generated/images"), (hdf5::Shape{3, 4, 3, 2}));
+}
+
+TEST(Images, SeeThemselvesOnlyBehindAMaskedCentre) {
+  const ImagesPlace place("causal");
+  const std::string sentence =
+      expect_sentence(place.run({"run", "images.ini", "-o", "run", "--set", "model.extra=image"}), 2);
+  EXPECT_NE(sentence.find("not autoregressive"), std::string::npos) << sentence;
+  EXPECT_NE(
+      sentence.find("block 0 (attention causal, ffn mlp) lets the prediction of token 0 see the target of token 0"),
+      std::string::npos)
+      << sentence;
+  EXPECT_FALSE(fs::exists(place / "run"));
+  expect_sentence(place.run({"check", "images.ini", "--set", "model.extra=image"}), 2);
+  const std::vector<std::string> masked{"model.extra=image", "attention.causal.mask_center=yes"};
+  const Ended checked = place.run(with_settings({"check", "images.ini"}, masked));
+  expect_success(checked);
+  EXPECT_NE(checked.out.find("no prediction sees its own token or a later one"), std::string::npos);
+  place.train("run", masked);
+  expect_success(place.sample("run", {"--count", "3", "--output", "made.h5"}));
+}
+
+TEST(Images, HaveAReportWithImagesInIt) {
+  if (!gnuplot_is_there()) GTEST_SKIP() << "there is no gnuplot for the figures";
+  const ImagesPlace place("causal", "[attention.causal]\nheads = 2\nposition = tisa\n");
+  Surroundings surroundings;
+  surroundings.gnuplot = true;
+  expect_success(place.run({"run", "images.ini", "-o", "run"}, surroundings));
+  for (const char* name : {"loss", "metrics", "time", "generated", "score_biases", "predictions_id", "predictions_ood"})
+    for (const char* ending : {".svg", ".png"}) {
+      const fs::path file = place / "run/figures" / (std::string(name) + ending);
+      EXPECT_TRUE(fs::exists(file) && fs::file_size(file) > 1000) << file;
+    }
+  const std::string page = test::content_of(place / "run/report.html");
+  for (const char* part :
+       {"Made by the model", "What attention adds by distance", "bits per dimension", "images × pixels"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  expect_success(
+      place.run({"sample", "--checkpoint", "run/checkpoint.h5", "--count", "4", "--output", "made.h5"}, surroundings));
+  EXPECT_TRUE(fs::exists(place / "made.png"));
+  expect_success(place.run({"run", "images.ini", "-o", "run", "--overwrite", "--quiet"}));
+  EXPECT_FALSE(fs::exists(place / "run/figures/generated.svg"));
+}
+
+TEST(Images, RunsOfSeveralDecksAreCompared) {
+  const ImagesPlace place("causal");
+  place.put("other.ini", test::content_of(place / "images.ini"));
+  const Ended ended = place.run({"run", "images.ini", "other.ini", "-o", "both"});
+  expect_success(ended);
+  EXPECT_NE(ended.out.find("id bits/dim"), std::string::npos) << ended.out;
+  const std::string csv = test::content_of(place / "both/comparison.csv");
+  EXPECT_NE(csv.find("id_bits_per_dimension,id_cross_entropy,id_accuracy"), std::string::npos) << csv;
+}
+
+TEST(Images, MistakesAreSaidInOneSentence) {
+  const ImagesPlace place("causal");
+  const auto refused = [&](const std::vector<std::string>& settings, const std::string& part, int status = 2) {
+    const std::string sentence = expect_sentence(place.run(with_settings({"check", "images.ini"}, settings)), status);
+    EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+  };
+  refused({"model.attention=functional"}, "names functional, which lets a token see later ones");
+  refused({"data.part=valid"}, "it has no group valid that holds a dataset images; those that do are test, train");
+  refused({"data.classes=0 9"}, "has 9, which no image of the part train shows");
+  refused({"data.levels=2"}, "is too few");
+  refused({"data.file=none.h5"}, "none.h5", 4);
+  refused({"report.samples=-1"}, "[report] samples = -1");
+  place.put("text.h5", "no HDF5");
+  refused({"data.file=text.h5"}, "text.h5", 4);
+  place.put("bare.ini", "[data]\ntask = images\n");
+  EXPECT_NE(expect_sentence(place.run({"check", "bare.ini"}), 2).find("file"), std::string::npos);
+  const std::string sine = expect_sentence(place.run({"check", "tiny.ini", "--set", "model.extra=class"}), 2);
+  EXPECT_NE(sine.find("is what samples of the task sine do not have"), std::string::npos) << sine;
+}
+
+TEST(Images, PositionsOfImagesNeedImages) {
+  const Place place;
+  const std::string sentence = expect_sentence(place.run({"check", "tiny.ini", "--set", "model.position=image"}), 2);
+  EXPECT_NE(sentence.find("position"), std::string::npos) << sentence;
+}
+
+TEST(Sample, MistakesAreSaidInOneSentence) {
+  const ImagesPlace place("causal");
+  place.train("run");
+  hdf5::write_atomically(place / "large.h5", [](hdf5::File& file) { write_images(file, "test", bars(2, 1, 5, 3)); });
+  Images many = bars(2);
+  many.levels[0] = 200;
+  hdf5::write_atomically(place / "levels.h5", [&](hdf5::File& file) { write_images(file, "test", many); });
+  const auto refused = [&](Arguments more, const std::string& part, int status = 2) {
+    more.insert(more.end(), {"--output", "made.h5"});
+    const std::string sentence = expect_sentence(place.sample("run", more), status);
+    EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+    EXPECT_FALSE(fs::exists(place / "made.h5"));
+  };
+  refused({"--count", "0"}, "--count 0 is out of range; it takes a whole number from 1");
+  refused({"--count", "many"}, "--count many is not a whole number");
+  refused({"--count", "2", "--temperature", "-0.5"}, "--temperature -0.5 is not one; it takes a number of at least 0.");
+  refused({"--count", "2", "--temperature", "nan"}, "--temperature nan");
+  refused({"--count", "2", "--seed", "-1"}, "--seed -1");
+  refused({"--count", "2", "--class", "1"}, "--class 1 chooses what a model with `extra = class` is told");
+  refused({"--count", "2", "--given", "images.h5"}, "--given needs --keep");
+  refused({"--count", "2", "--keep", "1"}, "--keep says how much of the images of --given stays");
+  refused({"--count", "2", "--given", "images.h5", "--keep", "5"}, "--keep 5 is more than the 4 rows of an image");
+  refused({"--count", "2", "--given", "large.h5", "--keep", "1"}, "has images of 5 x 3 pixels");
+  refused({"--count", "2", "--given", "levels.h5", "--keep", "1"},
+          "has levels up to 200, and the model's are from 0 to 2");
+  refused({"--count", "2", "--given", "images.h5", "--part", "valid", "--keep", "1"}, "it has no group valid");
+  refused({"--count", "2", "--given", "none.h5", "--keep", "1"}, "none.h5", 4);
+  EXPECT_NE(expect_sentence(place.run({"sample", "--count", "1", "--output", "made.h5"}), 2).find("needs --checkpoint"),
+            std::string::npos);
+}
+
+TEST(Sample, TakesAModelThatGoesFromTokenToToken) {
+  const Place place;
+  place.train("sine");
+  const Ended ended =
+      place.run({"sample", "--checkpoint", "sine/checkpoint.h5", "--count", "1", "--output", "made.h5"});
+  EXPECT_NE(expect_sentence(ended, 2).find("is of the task sine, whose model gives a whole sample at once"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridgeline::program
