@@ -20,8 +20,9 @@ const std::vector<MetricKind>& metric_kinds() {
        "points.",
        false},
       {"bits_per_dimension", "bits/dim", "bits per dimension", "bits per dimension",
-       "Bits per dimension: what a pixel's level in a channel is a surprise to the model, −log<sub>2</sub> of its "
-       "probability, on the mean over all of them.",
+       "Bits per dimension: how much of a surprise a pixel's level in a channel is to the model, −log<sub>2</sub> of "
+       "its "
+       "probability, the mean over all of them.",
        false},
       {"cross_entropy", "cross-entropy", "cross-entropy", "cross-entropy",
        "Cross-entropy: the same with the natural logarithm, as the loss is.", false},

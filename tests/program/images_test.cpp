@@ -103,7 +103,7 @@ double bits_in(const fs::path& results, const std::string& name) {
 }
 
 class ImagesOf : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Attention, ImagesOf, ::testing::Values("causal"));
+INSTANTIATE_TEST_SUITE_P(Attention, ImagesOf, ::testing::Values("causal", "causal_linear"));
 
 TEST_P(ImagesOf, AreLearnt) {
   const ImagesPlace place(GetParam());

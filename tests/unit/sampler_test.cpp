@@ -154,5 +154,14 @@ TEST(Sampler, CausalGivesWhatItGivesAtOnce) {
   expect_the_same_token_by_token("causal", {{"output_projection", "no"}}, Extra::none);
 }
 
+TEST(Sampler, LinearGivesWhatItGivesAtOnce) {
+  expect_the_same_token_by_token("causal_linear", {{"heads", "2"}}, Extra::none, "image");
+  expect_the_same_token_by_token("causal_linear", {{"mask_center", "yes"}}, Extra::image);
+  expect_the_same_token_by_token("causal_linear", {{"output_projection", "yes"}}, Extra::class_label, "learned");
+  for (const char* feature : {"elu1", "relu", "exp"})
+    expect_the_same_token_by_token("causal_linear", {{"feature", feature}}, Extra::none);
+  expect_the_same_token_by_token("causal_linear", {{"normalize", "no"}}, Extra::none);
+}
+
 }  // namespace
 }  // namespace ridgeline
