@@ -107,15 +107,15 @@ INSTANTIATE_TEST_SUITE_P(Attention, ImagesOf, ::testing::Values("causal", "causa
 
 TEST_P(ImagesOf, AreLearnt) {
   const ImagesPlace place(GetParam());
-  const fs::path run = place.train("run", {"train.epochs=12"});
+  const fs::path run = place.train("run", {"train.epochs=30"});
   const AllFigures metrics = read_metrics(run / "metrics.json");
   for (const char* set : {"train", "id", "ood"}) {
     EXPECT_NEAR(*metrics.at("trained").at(set).at("bits_per_dimension"), bits_in(run / "results.h5", set), 1e-5) << set;
     EXPECT_NEAR(*metrics.at("trained").at(set).at("bits_per_dimension") * std::log(2.0),
                 *metrics.at("trained").at(set).at("cross_entropy"), 1e-12);
   }
-  EXPECT_LT(*metrics.at("trained").at("id").at("bits_per_dimension"),
-            0.8 * *metrics.at("untrained").at("id").at("bits_per_dimension"));
+  EXPECT_LT(*metrics.at("trained").at("train").at("bits_per_dimension"),
+            0.75 * *metrics.at("untrained").at("train").at("bits_per_dimension"));
   const std::string text = test::content_of(run / "history.csv");
   EXPECT_EQ(text.substr(0, text.find('\n')),
             "epoch,step,loss,learning_rate,seconds,tokens_per_second,train_bits_per_dimension,id_bits_per_dimension,"
