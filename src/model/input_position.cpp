@@ -44,11 +44,11 @@ void add_to_every_sample(Matrix<const Scalar> numbers, Tensor<Scalar> state) {
 /// sums[n, c] = Σ_b tensor[b, n, first + c]
 template <class Scalar>
 void sum_over_samples(Tensor<const Scalar> tensor, int first, Matrix<Scalar> sums) {
-  const int batch = extent(tensor, 0);
+  const int batch = extent(tensor, 0), channels = extent(sums, 1);
   Kokkos::parallel_for(
       "ridgeline::position/sum", one_team_each(extent(sums, 0)), KOKKOS_LAMBDA(const Team& team) {
         const int n = team.league_rank();
-        for_lanes(team, extent(sums, 1), [=](int c) {
+        for_lanes(team, channels, [=](int c) {
           Scalar sum = 0;
           for (int b = 0; b < batch; ++b) sum += tensor(b, n, first + c);
           sums(n, c) = sum;
