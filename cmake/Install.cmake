@@ -76,7 +76,8 @@ install(TARGETS ridgeline_program)
 install(DIRECTORY src/ layers/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline FILES_MATCHING PATTERN *.hpp)
 install(FILES ${PROJECT_BINARY_DIR}/generated/version.hpp ${PROJECT_BINARY_DIR}/generated/interface.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridgeline)
-install(DIRECTORY inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/ridgeline FILES_MATCHING PATTERN *.ini)
+install(DIRECTORY inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/ridgeline FILES_MATCHING PATTERN *.ini
+        PATTERN *.h5)
 
 # The package as it is installed, and one for those who build against this build folder.
 install(EXPORT RidgelineTargets NAMESPACE Ridgeline:: DESTINATION ${package_dir})

@@ -180,7 +180,7 @@ TaskEntry images() {
   OptionSet& set = entry.set_options;
   set.paths("file", "HDF5 file of images and labels; relative to the deck's folder").count(1).required();
   set.text("part", "train", "group of the file whose images these are");
-  set.texts("classes", {"all"}, "labels of the images that are taken, or all");
+  set.texts("classes", {"all"}, "labels of the images that are taken, or all").count(1, 100000);
   entry.options.include(set);
   entry.options.integer("levels", 0, "levels that a pixel may have; 0: one more than the largest in the training part")
       .at_least(0)

@@ -237,6 +237,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   experiment.checkpoint_every = run.integer("checkpoint_every");
   experiment.checkpoint_minutes = run.real("checkpoint_minutes");
   experiment.task = task;
+  check_report_options(report);
   experiment.report_samples = static_cast<int>(report.integer("samples"));
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);

@@ -76,9 +76,9 @@ std::string panel(const Tiles& tiles, const Arrangement& place, std::size_t numb
     script += fmt::format(
         "set palette defined (0 '#FFF7EC', 0.25 '#FDBB84', 0.5 '#EF6548', 0.75 '#B30000', 1 '#4A0000')\n"
         "set colorbox user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder\n"
-        "set cblabel {} offset -0.6,0\nset cbtics scale 0.4 offset -0.6,0\n",
+        "set cblabel {} offset -0.6,0\nset cbtics 0,{:g} scale 0.4 offset -0.6,0\n",
         (x + unit * place.units_wide + 12) / width, y / height, 12.0 / width, unit * place.units_high / height,
-        gnuplot_string(tiles.scale));
+        gnuplot_string(tiles.scale), tiles.largest);
   if (is_colour)
     script += fmt::format("plot '{}' using 1:2:3:4:5 with rgbimage pixels notitle\n", file);
   else
@@ -125,7 +125,8 @@ std::vector<Tiles> tiles_of(const ResultSet<double>& set) {
         const double* best = std::max_element(logits, logits + levels);
         double exponentials = 0;
         for (std::int64_t level = 0; level < levels; ++level) exponentials += std::exp(logits[level] - *best);
-        const double own = std::clamp(set.truth[at], 0.0, static_cast<double>(levels - 1));
+        const double truth_here = std::isfinite(set.truth[at]) ? set.truth[at] : 0;
+        const double own = std::clamp(truth_here, 0.0, static_cast<double>(levels - 1));
         levels_of.push_back(set.truth[at]);
         guessed.push_back(static_cast<double>(best - logits));
         sum += (std::log(exponentials) + *best - logits[static_cast<std::size_t>(own)]) / std::log(2.0);
@@ -155,12 +156,15 @@ Figure groups_figure(const std::string& name, const std::vector<Tiles>& groups, 
   }
   const double room = width - 2 * edge - between * static_cast<double>(groups.size() - 1);
   const double unit = std::min(room / units_wide, 1200 / units_high);
-  figure.height = static_cast<int>(std::lround(unit * units_high + title_row + edge + 8));
+  const bool has_title = std::any_of(groups.begin(), groups.end(), [](const Tiles& g) { return !g.title.empty(); });
+  const double above = has_title ? title_row + 8 : edge;
+  figure.height = static_cast<int>(std::lround(unit * units_high + above + edge));
   figure.script = common_style() + without_axes() + "set multiplot\n";
   double x = (width - unit * units_wide - between * static_cast<double>(groups.size() - 1)) / 2;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const double y = figure.height - title_row - 8 - unit * places[i].units_high;
-    figure.script += "unset label\n" + title_at(groups[i].title, x, figure.height - 20, figure.height, "left");
+    const double y = figure.height - above - unit * places[i].units_high;
+    figure.script += "unset label\n";
+    if (has_title) figure.script += title_at(groups[i].title, x, figure.height - 20, figure.height, "left");
     figure.script += panel(groups[i], places[i], i, x, y, unit, figure);
     x += unit * places[i].units_wide + between;
   }

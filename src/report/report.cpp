@@ -77,13 +77,21 @@ report::SetSection set_section(const hdf5::File& file, const std::string& name, 
   return section;
 }
 
+Images read_generated(const hdf5::File& file) {
+  try {
+    return read_images(file, generated_group, false);
+  } catch (const Error& error) {
+    throw Error(Exit::file, error.what());  // no mistake of the user's
+  }
+}
+
 /// Images that the model made, beside as many of the training set.
 void add_generated(const hdf5::File& file, const std::string& training_set, report::Painter& painter,
                    report::Page& page) {
   if (!holds_images(file, generated_group) || !file.has_attribute(training_set, "rows")) {
     return;
   }
-  const Images made = read_images(file, generated_group, false);
+  const Images made = read_generated(file);
   const ResultSet<double> real = read_result_set<double>(
       file, training_set, spread_samples(file.shape(training_set + "/inputs").at(0), made.count));
   if (real.grid.rows != made.rows || real.grid.columns != made.columns || real.targets != made.channels) {
@@ -149,6 +157,9 @@ void add_biases(const hdf5::File& file, const std::string& deck, report::Painter
   std::vector<report::BiasCurves> blocks;
   for (const std::string& block : file.members(bias_group)) {
     blocks.push_back(curves_of(file, block, options));
+    if (blocks.back().values.empty()) {
+      blocks.pop_back();
+    }
   }
   page.biases = {painter.draw(report::bias_figure("score_biases", blocks)),
                  "What each head's attention adds to the score of a key for how far it stands from the query, after "
@@ -266,7 +277,10 @@ DrawnImages draw_images(const fs::path& file, const Images& images, int levels) 
     return drawn;
   }
   report::Tiles tiles = report::tiles_of(images, levels - 1);
-  const int across = std::max(1, static_cast<int>(std::ceil(std::sqrt(1.6 * images.count))));
+  // A little wider than high, its rows as full as can be.
+  const int most_across = std::max(1, static_cast<int>(std::ceil(std::sqrt(1.6 * images.count))));
+  const int rows = (images.count + most_across - 1) / most_across;
+  const int across = (images.count + rows - 1) / rows;
   const report::Rendered rendered = report::render(report::groups_figure("images", {tiles}, across), *gnuplot);
   if (!rendered.complaint.empty()) {
     drawn.complaint = fmt::format("there is no picture: {}", rendered.complaint);

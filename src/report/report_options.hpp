@@ -7,4 +7,7 @@ namespace ridgeline {
 
 OptionSet report_options();
 
+/// Throws Error(Exit::mistake) where a value is none that can be shown.
+void check_report_options(const OptionValues& report);
+
 }  // namespace ridgeline

@@ -39,7 +39,7 @@ std::vector<Shape> Evaluator<Scalar>::shapes(const DataSet<Scalar>& set) const {
 template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set,
                                     std::vector<Scalar>& predictions) {
-  const Metrics metrics = evaluate(model, set);
+  Metrics metrics = evaluate(model, set);
   const std::size_t size = static_cast<std::size_t>(set.samples()) * set.tokens() * set.outputs();
   const auto host = Kokkos::create_mirror_view_and_copy(
       Kokkos::HostSpace(), Kokkos::subview(predictions_, std::make_pair(std::size_t{0}, size)));
@@ -77,7 +77,7 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
   const std::uint8_t* mask = host_pointer(shown);
   const Counts counts{set.samples(), tokens, static_cast<int>(std::count(mask, mask + tokens, std::uint8_t{1})),
                       targets};
-  const Metrics metrics = loss_->metrics(host_pointer(sums), counts);
+  Metrics metrics = loss_->metrics(host_pointer(sums), counts);
   const auto& [name, value] = metrics.entries().front();
   if (!std::isfinite(value))
     throw Error(

@@ -103,7 +103,7 @@ void Sampler<Scalar>::run(const SamplingPlan& plan, int first, int tokens, std::
     }
     feed(plan, first, token, targets);
     for (int b = 0; b < count; ++b) {
-      const auto sample = static_cast<std::size_t>(first + b);
+      const std::size_t sample = static_cast<std::size_t>(first) + static_cast<std::size_t>(b);
       const Scalar* found = host_pointer(host_output_) + static_cast<std::ptrdiff_t>(b) * outputs;
       std::copy(found, found + outputs, row.begin());
       if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); }))

@@ -280,6 +280,7 @@ TEST(Images, MistakesAreSaidInOneSentence) {
   refused({"data.classes=0 9"}, "has 9, which no image of the part train shows");
   refused({"data.levels=2"}, "is too few");
   refused({"data.file=none.h5"}, "none.h5", 4);
+  refused({"report.tisa_heads=0 first"}, "[report] tisa_heads = 0 first has first; it takes all, or heads' numbers");
   refused({"report.samples=-1"}, "[report] samples = -1");
   place.put("text.h5", "no HDF5");
   refused({"data.file=text.h5"}, "text.h5", 4);
