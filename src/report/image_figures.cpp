@@ -36,8 +36,10 @@ std::string pixels_of(const Tiles& tiles, const Arrangement& place) {
   const bool is_colour = tiles.channels == 3 && tiles.scale.empty();
   std::string data;
   for (std::size_t i = 0; i < tiles.images.size(); ++i) {
-    const double left = static_cast<double>(i % static_cast<std::size_t>(place.across)) * (tiles.grid.columns + gap);
-    const double top = static_cast<double>(i / static_cast<std::size_t>(place.across)) * (tiles.grid.rows + gap);
+    const auto across = static_cast<std::size_t>(place.across);
+    const std::size_t number_down = i / across, number_across = i % across;
+    const double left = static_cast<double>(number_across) * (tiles.grid.columns + gap);
+    const double top = static_cast<double>(number_down) * (tiles.grid.rows + gap);
     for (int row = 0; row < tiles.grid.rows; ++row)
       for (int column = 0; column < tiles.grid.columns; ++column) {
         const double* pixel =
@@ -208,8 +210,9 @@ Figure bias_figure(const std::string& name, const std::vector<BiasCurves>& block
   figure.script = common_style() + "set multiplot\n";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const BiasCurves& block = blocks[i];
-    const double x = left + static_cast<double>(i % in_a_row) * (panel_width + between);
-    const double y = figure.height - static_cast<double>(i / in_a_row + 1) * (panel_height + below + above) + below;
+    const std::size_t row = i / in_a_row + 1, column = i % in_a_row;
+    const double x = left + static_cast<double>(column) * (panel_width + between);
+    const double y = figure.height - static_cast<double>(row) * (panel_height + below + above) + below;
     figure.script += fmt::format(
         "set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n"
         "set tmargin at screen {:.6f}\n",

@@ -97,8 +97,8 @@ void add_generated(const hdf5::File& file, const std::string& training_set, repo
   if (real.grid.rows != made.rows || real.grid.columns != made.columns || real.targets != made.channels) {
     return;
   }
-  const auto levels = static_cast<double>(real.outputs / std::max<std::int64_t>(1, real.targets));
-  report::Tiles own = report::tiles_of(made, levels - 1);
+  const std::int64_t levels = real.outputs / std::max<std::int64_t>(1, real.targets);
+  report::Tiles own = report::tiles_of(made, static_cast<double>(levels - 1));
   report::Tiles others = report::tiles_of(real).front();
   own.title = "made by the trained model";
   others.title = "of the training set";
