@@ -80,6 +80,8 @@ struct PortableTiles {
     return sum;
   }
 
+  KOKKOS_INLINE_FUNCTION static Scalar total(const Scalar* sums) { return *sums; }
+
   /// The first tile's step takes a reference by itself.
   KOKKOS_INLINE_FUNCTION static void begin(const Team& /*team*/, const ForwardTile<Scalar>& /*tile*/) {}
 
@@ -185,6 +187,8 @@ struct PackTiles {
 
   static int padded(int channels) { return Width > 0 ? Width : (channels + lanes - 1) / lanes * lanes; }
 
+  static Scalar total(const Scalar* sums) { return sum_of<Scalar, lanes>(load_pack<Keys>(sums)); }
+
   static void begin(const Team& /*team*/, const ForwardTile<Scalar>& tile) {
     for (int i = 0; i < query_tile; i += block) raise(tile, i, 1);
   }
@@ -262,13 +266,16 @@ struct PackTiles {
     }
     for (int r = 0; r < block; ++r) {
       Scalar& reference = tile.reference[i + r];
-      const Scalar found = largest_of<Scalar>(largest[r]);
+      const Scalar found = largest_of<Scalar, lanes>(largest[r]);
       if (!(found > reference + far_above<Scalar>)) continue;
-      const Scalar factor = std::exp2(reference - found);
-      for (int l = 0; l < row_sums; ++l) tile.sums[(i + r) * row_sums + l] *= factor;
-      for (int c = 0; c < out(tile); ++c) tile.attended[(i + r) * out(tile) + c] *= factor;
+      if (reference > -std::numeric_limits<Scalar>::infinity()) scale_row(tile, i + r, std::exp2(reference - found));
       reference = found;
     }
+  }
+
+  static void scale_row(const ForwardTile<Scalar>& tile, int query, Scalar factor) {
+    for (int l = 0; l < row_sums; ++l) tile.sums[query * row_sums + l] *= factor;
+    for (int c = 0; c < out(tile); ++c) tile.attended[query * out(tile) + c] *= factor;
   }
 
   /// Weights of a block of queries; returns the largest score less its reference, in any lane.
@@ -290,7 +297,7 @@ struct PackTiles {
         store_pack(tile.weights + (i + r) * key_tile + j, weight);
       }
     }
-    return largest_of<Scalar>(worst);
+    return largest_of<Scalar, lanes>(worst);
   }
 
   template <bool Partly>

@@ -200,8 +200,7 @@ struct Forward {
                                      const Scalar* sums, const Scalar* sum) const {
     const int rows = heads.tokens - first < query_tile ? heads.tokens - first : query_tile;
     for (int r = 0; r < rows; ++r) {
-      Scalar total = 0;
-      for (int l = 0; l < Steps::row_sums; ++l) total += sums[r * Steps::row_sums + l];
+      const Scalar total = Steps::total(sums + r * Steps::row_sums);
       const Scalar inverse = total == 0 ? Scalar(0) : 1 / total;
       const Scalar* row = sum + r * heads.padded_out;
       Scalar* to = attended + heads.first_attended(group) + std::int64_t{first + r} * heads.attended_stride();

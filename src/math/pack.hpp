@@ -53,18 +53,25 @@ inline P larger(const P& a, const P& b) {
   return a > b ? a : b;
 }
 
-/// The sum of a pack's entries, in a fixed order; the largest, where NaN may or may not win.
-template <class Scalar, class P>
-inline Scalar sum_of(const P& pack) {
-  Scalar sum = 0;
-  for (std::size_t i = 0; i < sizeof(P) / sizeof(Scalar); ++i) sum += pack[i];
-  return sum;
+/// One number of all of a pack's, by halves: combine(low, high) of packs of any size.
+template <class Scalar, int Count, class Combine>
+inline Scalar folded(const Pack<Scalar, Count>& pack, const Combine& combine) {
+  if constexpr (Count == 1) {
+    return pack[0];
+  } else {
+    Pack<Scalar, Count / 2> halves[2];
+    std::memcpy(halves, &pack, sizeof pack);
+    return folded<Scalar, Count / 2>(combine(halves[0], halves[1]), combine);
+  }
 }
-template <class Scalar, class P>
-inline Scalar largest_of(const P& pack) {
-  Scalar largest = pack[0];
-  for (std::size_t i = 1; i < sizeof(P) / sizeof(Scalar); ++i) largest = pack[i] > largest ? pack[i] : largest;
-  return largest;
+/// The sum of a pack's entries, in a fixed order; the largest, where NaN may or may not win.
+template <class Scalar, int Count>
+inline Scalar sum_of(const Pack<Scalar, Count>& pack) {
+  return folded<Scalar, Count>(pack, [](const auto& a, const auto& b) { return a + b; });
+}
+template <class Scalar, int Count>
+inline Scalar largest_of(const Pack<Scalar, Count>& pack) {
+  return folded<Scalar, Count>(pack, [](const auto& a, const auto& b) { return larger(a, b); });
 }
 
 /// 2^x, entry by entry; 0 where that is below 2^-125, NaN for NaN. Of floats up to 2^127, off by 1.5 units in the last
