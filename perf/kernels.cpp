@@ -39,7 +39,7 @@ std::vector<Kernel> all_kernels(const Sizes& sizes) {
   add_layer_norm(sizes, kernels);
   add_activations(sizes, kernels);
   add_rows(sizes, kernels);
-  add_softmax(sizes, kernels);
+  add_attention_cores(sizes, kernels);
   add_training(sizes, kernels);
   add_data(sizes, kernels);
   return kernels;

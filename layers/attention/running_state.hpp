@@ -12,8 +12,24 @@
 
 #include "core/kokkos.hpp"
 #include "math/lanes.hpp"
+#include "math/pack.hpp"
 
 namespace ridgeline::linear_attention {
+
+/// What a thread has of a row: a vector register; on a GPU, where a thread has a lane for itself, one number.
+#if defined(RIDGELINE_HAS_PACKS)
+template <class Scalar>
+inline constexpr int lane_width = pack_size<Scalar>;
+template <class Scalar>
+using Lanes = Pack<Scalar, lane_width<Scalar>>;
+inline constexpr int register_rows = register_count / 2;
+#else
+template <class Scalar>
+inline constexpr int lane_width = 1;
+template <class Scalar>
+using Lanes = Scalar;
+inline constexpr int register_rows = 16;
+#endif
 
 /// A row of numbers of each token of a chunk.
 template <class Scalar>
@@ -76,52 +92,72 @@ KOKKOS_INLINE_FUNCTION void for_row_blocks(int rows, const Body& body) {
   while (rows - row >= 1) take(std::integral_constant<int, 1>());
 }
 
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Lanes<Scalar> load(const Scalar* from) {
+#if defined(RIDGELINE_HAS_PACKS)
+  return load_pack<Lanes<Scalar>>(from);
+#else
+  return *from;
+#endif
+}
+
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void store(const Lanes<Scalar>& lanes, Scalar* to) {
+#if defined(RIDGELINE_HAS_PACKS)
+  store_pack(to, lanes);
+#else
+  *to = lanes;
+#endif
+}
+
+/// A block of a stored state, zero beyond the lanes that there are.
 template <int rows, class Scalar>
 KOKKOS_INLINE_FUNCTION void load(const StoredState<const Scalar>& from, int row, int lane, int lanes,
-                                 Scalar (&state)[rows][lane_width<Scalar>]) {
-  RIDGELINE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    const Scalar* in = from.data + (row + r) * from.row_stride + lane * from.lane_stride;
-    for (int l = 0; l < lane_width<Scalar>; ++l)
-      state[r][l] = from.data != nullptr && lane + l < lanes ? in[l * from.lane_stride] : Scalar(0);
+                                 Lanes<Scalar> (&state)[rows]) {
+  constexpr int width = lane_width<Scalar>;
+  Scalar numbers[rows][width] = {};
+  if (from.data != nullptr) {
+    const int count = lanes - lane < width ? lanes - lane : width;
+    for (int r = 0; r < rows; ++r) {
+      const Scalar* in = from.data + (row + r) * from.row_stride + lane * from.lane_stride;
+      for (int l = 0; l < count; ++l) numbers[r][l] = in[l * from.lane_stride];
+    }
   }
+  RIDGELINE_UNROLL
+  for (int r = 0; r < rows; ++r) state[r] = load(numbers[r]);
 }
 
 template <class Course, int rows, class Scalar>
 KOKKOS_INLINE_FUNCTION void run_block(const Recurrence<Scalar>& of, int row, int lane) {
-  constexpr int width = lane_width<Scalar>, sums = 4;  // several, as each addition waits for the one before it
-  Scalar state[rows][width];
-  load<rows>(of.begin, row, lane, of.lanes, state);
+  constexpr int sums = rows < 4 ? rows : 4;  // several, as each addition waits for the one before it
+  constexpr bool forward = Course::direction == Direction::forward;
+  Lanes<Scalar> state[rows];
+  load(of.begin, row, lane, of.lanes, state);
   for (int i = 0; i < of.tokens; ++i) {
-    const int token = Course::direction == Direction::forward ? i : of.tokens - 1 - i;
+    const int token = forward ? i : of.tokens - 1 - i;
     const Scalar *factor = of.factor.row(token) + row, *weight = of.weight.row(token) + row;
-    const Scalar* lane_factor = of.lane_factor.row(token) + lane;
-    const Scalar* scale =
-        Course::scaled ? of.scale.row(token) + (Course::scaling == Scaling::rows ? row : lane) : nullptr;
+    const Lanes<Scalar> lane_factor = load(of.lane_factor.row(token) + lane);
     Scalar* result = of.result.row(token) + lane;
-    Scalar sum[sums][width];
-    RIDGELINE_UNROLL
-    for (int s = 0; s < sums; ++s) {
-      RIDGELINE_SIMD()
-      for (int l = 0; l < width; ++l) sum[s][l] = s == 0 && row > 0 ? result[l] : Scalar(0);
-    }
+    [[maybe_unused]] const Scalar* row_scale = nullptr;
+    [[maybe_unused]] Lanes<Scalar> scale{};
+    if constexpr (Course::scaling == Scaling::rows) row_scale = of.scale.row(token) + row;
+    if constexpr (Course::scaling == Scaling::lanes) scale = load(of.scale.row(token) + lane);
+    Lanes<Scalar> sum[sums] = {};
+    if (row > 0) sum[0] = load(static_cast<const Scalar*>(result));
     RIDGELINE_UNROLL
     for (int r = 0; r < rows; ++r) {
-      RIDGELINE_SIMD()
-      for (int l = 0; l < width; ++l) {
-        Scalar value = state[r][l], times = 1;
-        if constexpr (Course::scaling == Scaling::rows) times = scale[r];
-        if constexpr (Course::scaling == Scaling::lanes) times = scale[l];
-        if constexpr (Course::exclusive) sum[r % sums][l] += weight[r] * value;
-        if constexpr (Course::scaled && !Course::scaled_last) value *= times;
-        value += factor[r] * lane_factor[l];
-        if constexpr (!Course::exclusive) sum[r % sums][l] += weight[r] * value;
-        if constexpr (Course::scaled_last) value *= times;
-        state[r][l] = value;
-      }
+      if constexpr (Course::scaling == Scaling::rows) scale = row_scale[r] + Lanes<Scalar>{};
+      Lanes<Scalar> value = state[r];
+      if constexpr (Course::exclusive) sum[r % sums] += weight[r] * value;
+      if constexpr (Course::scaled && !Course::scaled_last) value *= scale;
+      value += factor[r] * lane_factor;
+      if constexpr (!Course::exclusive) sum[r % sums] += weight[r] * value;
+      if constexpr (Course::scaled_last) value *= scale;
+      state[r] = value;
     }
-    RIDGELINE_SIMD()
-    for (int l = 0; l < width; ++l) result[l] = (sum[0][l] + sum[1][l]) + (sum[2][l] + sum[3][l]);
+    RIDGELINE_UNROLL
+    for (int s = 1; s < sums; ++s) sum[0] += sum[s];
+    store(sum[0], result);
   }
 }
 
@@ -130,19 +166,21 @@ KOKKOS_INLINE_FUNCTION void add_products(int tokens, const Panel<const Scalar>& 
                                          const Panel<const Scalar>& lane_factors, int row, int lane, int lanes,
                                          const StoredState<Scalar>& result) {
   constexpr int width = lane_width<Scalar>;
-  Scalar state[rows][width];
-  load<rows>(StoredState<const Scalar>{}, row, lane, lanes, state);
+  Lanes<Scalar> state[rows] = {};
   for (int token = 0; token < tokens; ++token) {
-    const Scalar *factor = factors.row(token) + row, *lane_factor = lane_factors.row(token) + lane;
+    const Scalar* factor = factors.row(token) + row;
+    const Lanes<Scalar> lane_factor = load(lane_factors.row(token) + lane);
     RIDGELINE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      RIDGELINE_SIMD()
-      for (int l = 0; l < width; ++l) state[r][l] += factor[r] * lane_factor[l];
-    }
+    for (int r = 0; r < rows; ++r) state[r] += factor[r] * lane_factor;
   }
-  for (int r = 0; r < rows; ++r)
-    for (int l = 0; l < width; ++l)
-      if (lane + l < lanes) result.data[(row + r) * result.row_stride + lane + l] = state[r][l];
+  Scalar numbers[rows][width];
+  RIDGELINE_UNROLL
+  for (int r = 0; r < rows; ++r) store(state[r], numbers[r]);
+  const int count = lanes - lane < width ? lanes - lane : width;
+  for (int r = 0; r < rows; ++r) {
+    Scalar* out = result.data + (row + r) * result.row_stride + lane;
+    for (int l = 0; l < count; ++l) out[l] = numbers[r][l];
+  }
 }
 
 }  // namespace detail

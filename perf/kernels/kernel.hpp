@@ -67,7 +67,7 @@ void add_ridge(const Sizes& sizes, std::vector<Kernel>& kernels);
 void add_layer_norm(const Sizes& sizes, std::vector<Kernel>& kernels);
 void add_activations(const Sizes& sizes, std::vector<Kernel>& kernels);
 void add_rows(const Sizes& sizes, std::vector<Kernel>& kernels);
-void add_softmax(const Sizes& sizes, std::vector<Kernel>& kernels);
+void add_attention_cores(const Sizes& sizes, std::vector<Kernel>& kernels);
 void add_training(const Sizes& sizes, std::vector<Kernel>& kernels);
 void add_data(const Sizes& sizes, std::vector<Kernel>& kernels);
 /// Not part of a step: how fast memory is, for working sets of many sizes.

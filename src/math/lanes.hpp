@@ -13,8 +13,8 @@
 #include <type_traits>
 
 // RIDGELINE_SIMD() or RIDGELINE_SIMD(reduction(+ : sum)) before a loop whose passes do not depend on one another. Empty
-// where the kernels run on a GPU, whose compilers take no OpenMP. RIDGELINE_UNROLL before a loop over few rows that are
-// to stay in registers.
+// where the kernels run on a GPU, whose compilers take no OpenMP. RIDGELINE_UNROLL before a loop of few passes, so that what
+// they index stays in registers.
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
 #define RIDGELINE_SIMD(...)
 #define RIDGELINE_UNROLL _Pragma("unroll")
@@ -25,28 +25,6 @@
 #endif
 
 namespace ridgeline {
-
-/// Numbers of a vector register of the machine that is compiled for; on a GPU 1, where a thread has a lane for itself.
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-template <class Scalar>
-inline constexpr int lane_width = 1;
-#elif defined(__AVX512F__)
-template <class Scalar>
-inline constexpr int lane_width = 64 / sizeof(Scalar);
-#elif defined(__AVX__)
-template <class Scalar>
-inline constexpr int lane_width = 32 / sizeof(Scalar);
-#else
-template <class Scalar>
-inline constexpr int lane_width = 16 / sizeof(Scalar);
-#endif
-
-/// Rows of so many numbers that fit into registers beside what a loop needs otherwise.
-#if defined(__AVX512F__) || defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-inline constexpr int register_rows = 16;
-#else
-inline constexpr int register_rows = 8;
-#endif
 
 namespace detail {
 
