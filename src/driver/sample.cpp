@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "config/text.hpp"
 #include "core/region.hpp"
@@ -22,6 +24,26 @@ namespace {
 constexpr int most_at_once = 64;
 
 const Task& task_of(const Experiment& experiment) { return *experiment.sets.front().task; }
+
+/// Throws Error(Exit::mistake) where --output would replace anything but images that were made before: a checkpoint, the
+/// task's data, or what --given names.
+void check_output(const CommandLine& line) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_regular_file(line.output, none)) return;
+  if (!line.given.empty() && fs::equivalent(line.output, line.given, none))
+    throw Error(Exit::mistake, fmt::format("--output {} is the file of --given; name another.", line.output));
+  bool were_made = false;
+  try {
+    were_made = hdf5::File::open(line.output).exists(std::string("/") + generated_group);
+  } catch (const Error&) {  // no HDF5 file: it was not made here
+  }
+  if (!were_made)
+    throw Error(Exit::mistake,
+                fmt::format("--output {} is there already and holds no images that were made (no group {}); name "
+                            "another file.",
+                            line.output, generated_group));
+}
 
 /// Throws Error(Exit::mistake) where the checkpoint is of a model that makes no images.
 void check_model(const CommandLine& line, const Experiment& experiment) {
@@ -101,6 +123,7 @@ void write(const CommandLine& line, const Experiment& experiment, const Images& 
 Exit sample_command(const CommandLine& line) {
   stop_on_signals();
   Console console(false);
+  check_output(line);
   const Deck deck = deck_of_checkpoint(line.checkpoint);
   load_plugins_of(line, &deck);
   const Experiment experiment = experiment_of_checkpoint(line.checkpoint, line.overrides);

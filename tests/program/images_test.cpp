@@ -323,6 +323,19 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
           "has levels up to 200, and the model's are from 0 to 2");
   refused({"--count", "2", "--given", "images.h5", "--part", "valid", "--keep", "1"}, "it has no group valid");
   refused({"--count", "2", "--given", "none.h5", "--keep", "1"}, "none.h5", 4);
+  // What is there is replaced only where it was made by this command.
+  const std::string checkpoint = "run/checkpoint.h5";
+  for (const std::string& file : {checkpoint, std::string("images.h5"), std::string("./images.h5")}) {
+    const Ended ended = place.run({"sample", "--checkpoint", checkpoint, "--count", "1", "--output", file});
+    EXPECT_NE(expect_sentence(ended, 2).find("holds no images that were made"), std::string::npos) << ended.err;
+  }
+  place.run({"sample", "--checkpoint", checkpoint, "--count", "1", "--output", "kept.h5"});
+  EXPECT_EQ(place.run({"sample", "--checkpoint", checkpoint, "--count", "2", "--output", "kept.h5"}).status, 0);
+  EXPECT_NE(expect_sentence(place.sample("run", {"--count", "1", "--given", "kept.h5", "--part", "generated", "--keep",
+                                                 "1", "--output", "./kept.h5"}),
+                            2)
+                .find("is the file of --given"),
+            std::string::npos);
   EXPECT_NE(expect_sentence(place.run({"sample", "--count", "1", "--output", "made.h5"}), 2).find("needs --checkpoint"),
             std::string::npos);
 }
