@@ -18,13 +18,13 @@ struct Layout {
   int tokens, heads, features, values, columns, chunks;
   bool exclusive, normalize, largest_matters;
 
-  Layout(const LinearAttentionSettings& s, int tokens_)
-      : tokens(tokens_),
+  Layout(const LinearAttentionSettings& s, int length)
+      : tokens(length),
         heads(s.heads),
         features(s.features()),
         values(s.values()),
         columns(s.columns()),
-        chunks((tokens_ + chunk_tokens - 1) / chunk_tokens),
+        chunks((length + chunk_tokens - 1) / chunk_tokens),
         exclusive(s.mask_center),
         normalize(s.normalize),
         largest_matters(s.largest_matters()) {}
@@ -41,11 +41,11 @@ struct Layout {
 struct Place {
   int item, sample, chunk, head, first, count;
 
-  KOKKOS_INLINE_FUNCTION Place(const Layout& layout, int item_)
-      : item(item_),
-        sample(item_ / (layout.heads * layout.chunks)),
-        chunk(item_ / layout.heads % layout.chunks),
-        head(item_ % layout.heads),
+  KOKKOS_INLINE_FUNCTION Place(const Layout& layout, int number)
+      : item(number),
+        sample(number / (layout.heads * layout.chunks)),
+        chunk(number / layout.heads % layout.chunks),
+        head(number % layout.heads),
         first(chunk * chunk_tokens),
         count(layout.tokens - first < chunk_tokens ? layout.tokens - first : chunk_tokens) {}
 

@@ -37,6 +37,8 @@ struct Panel {
   Scalar* data = nullptr;
   int stride = 0;
   KOKKOS_INLINE_FUNCTION Scalar* row(int token) const { return data + token * stride; }
+  // As a view's own: numbers that may be written may be read.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   KOKKOS_INLINE_FUNCTION operator Panel<const Scalar>() const { return {data, stride}; }
 };
 
@@ -89,7 +91,8 @@ KOKKOS_INLINE_FUNCTION void for_row_blocks(int rows, const Body& body) {
   }
   if (register_rows > 8 && rows - row >= 8) take(std::integral_constant<int, 8>());
   if (rows - row >= 4) take(std::integral_constant<int, 4>());
-  while (rows - row >= 1) take(std::integral_constant<int, 1>());
+  while (rows - row >= 1)  // NOLINT(bugprone-infinite-loop): take moves on
+    take(std::integral_constant<int, 1>());
 }
 
 template <class Scalar>
@@ -129,7 +132,7 @@ KOKKOS_INLINE_FUNCTION void load(const StoredState<const Scalar>& from, int row,
 
 template <class Course, int rows, class Scalar>
 KOKKOS_INLINE_FUNCTION void run_block(const Recurrence<Scalar>& of, int row, int lane) {
-  constexpr int sums = rows < 4 ? rows : 4;  // several, as each addition waits for the one before it
+  constexpr int most = 4, sums = rows < most ? rows : most;  // several, as each addition waits for the one before it
   constexpr bool forward = Course::direction == Direction::forward;
   Lanes<Scalar> state[rows];
   load(of.begin, row, lane, of.lanes, state);
