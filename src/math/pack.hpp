@@ -81,7 +81,7 @@ inline Scalar largest_of(const Pack<Scalar, Count>& pack) {
 /// off by 2^-23.4.
 template <int Count>
 inline Pack<float, Count> exp2_of(const Pack<float, Count>& x) {
-  using Bits = Pack<std::int32_t, Count>;
+  using Bits = Pack<std::uint32_t, Count>;  // whose sums wrap round
   constexpr float shift = 12582912;  // as in exponential_of_sum
   const Pack<float, Count> shifted = x + shift, f = x - (shifted - shift);
   const Pack<float, Count> q =
