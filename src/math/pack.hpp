@@ -82,7 +82,7 @@ inline Scalar largest_of(const Pack<Scalar, Count>& pack) {
 template <int Count>
 inline Pack<float, Count> exp2_of(const Pack<float, Count>& x) {
   using Bits = Pack<std::uint32_t, Count>;  // whose sums wrap round
-  constexpr float shift = 12582912;  // as in exponential_of_sum
+  constexpr float shift = 12582912;         // as in exponential_of_sum
   const Pack<float, Count> shifted = x + shift, f = x - (shifted - shift);
   const Pack<float, Count> q =
       0.693147F + f * (0.24022247F + f * (0.055507112F + f * (0.009671294F + f * 0.0013269407F)));
