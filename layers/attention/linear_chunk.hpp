@@ -241,7 +241,10 @@ template <class Scalar>
 KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& layout, const Place& place,
                                               const Inputs<Scalar>& inputs, const Scratch<Scalar>& to) {
   const int features = layout.features;
-  for (const Panel<Scalar>& panel : {to.queries, to.keys, to.scale}) clear_rest(team, panel, place.count, features);
+  // One after another: CUDA's compiler makes no C++ of a loop over a list in braces.
+  clear_rest(team, to.queries, place.count, features);
+  clear_rest(team, to.keys, place.count, features);
+  clear_rest(team, to.scale, place.count, features);
   const bool exclusive = layout.exclusive;
   Scalar* running = to.running;
   const Scalar* largest = of_item(inputs.largest, place.item, features);
