@@ -205,10 +205,10 @@ struct Forward {
       const Scalar* row = sum + r * heads.padded_out;
       Scalar* to = attended + heads.first_attended(group) + std::int64_t{first + r} * heads.attended_stride();
       for_lanes(team, heads.out, [=](int c) { to[c] = row[c] * inverse; });
-      const std::int64_t token = std::int64_t{group} * heads.tokens + first + r;
-      Kokkos::single(Kokkos::PerTeam(team), [=]() {
-        log_sums[token] = total == 0 ? Kokkos::Experimental::infinity<Scalar>::value : reference[r] + std::log2(total);
-      });
+      const Scalar log_sum =
+          total == 0 ? Kokkos::Experimental::infinity<Scalar>::value : reference[r] + std::log2(total);
+      Scalar* to_log_sum = log_sums + std::int64_t{group} * heads.tokens + first + r;
+      Kokkos::single(Kokkos::PerTeam(team), [=]() { *to_log_sum = log_sum; });
     }
   }
 };
