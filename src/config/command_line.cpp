@@ -8,6 +8,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <cctype>
+#include <limits>
 #include <regex>
 #include <stdexcept>
 #include <utility>
@@ -323,14 +324,15 @@ int read_count(const std::string& option, const std::string& text, std::int64_t 
 double read_temperature(const std::string& text) {
   double temperature = 0;
   if (read_number(text, temperature) != NumberError::none || temperature < 0)
-    throw mistake("--temperature " + excerpt(text) + " is not one; it takes a number of at least 0.");
+    throw mistake("--temperature " + excerpt(text) + " is out of range; it takes a number of at least 0.");
   return temperature;
 }
 
 std::uint64_t read_seed(const std::string& text) {
   std::int64_t seed = 0;
   if (read_number(text, seed) != NumberError::none || seed < 0)
-    throw mistake("--seed " + excerpt(text) + " is not one; it takes a whole number of at least 0.");
+    throw mistake("--seed " + excerpt(text) + " is out of range; it takes a whole number from 0 to " +
+                  std::to_string(std::numeric_limits<std::int64_t>::max()) + ".");
   return static_cast<std::uint64_t>(seed);
 }
 
@@ -345,6 +347,8 @@ void read_sampling(const po::variables_map& values, CommandLine& line) {
   if (line.keep.has_value() == line.given.empty())
     throw mistake(line.keep ? "--keep says how much of the images of --given stays, and needs it."
                             : "--given needs --keep, which says how many rows of its images stay.");
+  if (values.count("part") > 0 && line.given.empty())
+    throw mistake("--part names a group of the file of --given, and needs it.");
 }
 
 void read_profile_steps(const po::variables_map& values, CommandLine& line) {

@@ -20,11 +20,20 @@ const std::string& file_of(const OptionValues& set) { return set.texts("file").f
 
 /// The images that a section names. Throws Error with the section's place.
 Images read(const OptionValues& set) {
-  try {
-    return read_images(hdf5::File::open(file_of(set)), set.text("part"), true);
-  } catch (const Error& error) {
-    throw Error(error.status(), set.mistake("file", "cannot be used: ").what() + std::string(error.what()));
-  }
+  const std::string& part = set.text("part");
+  const auto of_file = [&](const auto& call) {
+    try {
+      return call();
+    } catch (const Error& error) {
+      throw Error(error.status(), set.mistake("file", "cannot be used: ").what() + std::string(error.what()));
+    }
+  };
+  const hdf5::File file = of_file([&] { return hdf5::File::open(file_of(set)); });
+  const std::vector<std::string> parts = of_file([&] { return parts_with_images(file); });
+  if (!parts.empty() && !holds_images(file, part))
+    throw set.mistake("part", fmt::format("is no group of {} that holds a dataset images; {} would be.", file_of(set),
+                                          phrase(parts, "or")));
+  return of_file([&] { return read_images(file, part, true); });
 }
 
 /// Those of the images that show what `classes` names.
@@ -149,9 +158,11 @@ class ImageTask final : public Task {
       throw data.mistake("levels", fmt::format("is too few: the images of the part {} have levels up to {}.",
                                                excerpt(data.text("part")), trained.largest_level));
     if (trained.channels * levels_ > most_inputs)
-      throw data.mistake("levels",
-                         fmt::format("makes {} inputs of a pixel, {} levels in {} channels; at most {} can be.",
-                                     trained.channels * levels_, levels_, trained.channels, most_inputs));
+      throw data.mistake(
+          data.integer("levels") > 0 ? "levels" : "file",
+          fmt::format("makes {} inputs of a pixel: {} levels in each of its channels, {} in all; at most "
+                      "{} can be.",
+                      trained.channels * levels_, levels_, trained.channels, most_inputs));
   }
 
   /// What a test set must have in common with the training set.
@@ -163,10 +174,6 @@ class ImageTask final : public Task {
       throw set.mistake("file", fmt::format("has levels up to {} in its part {}, and the training set's are from 0 to "
                                             "{}; `levels` in [data] makes room for more.",
                                             images_.largest_level, excerpt(set.text("part")), levels_ - 1));
-    if (images_.largest_label >= classes_)
-      throw set.mistake("file", fmt::format("has labels up to {} in its part {}, and those of the training part reach "
-                                            "{}.",
-                                            images_.largest_label, excerpt(set.text("part")), classes_ - 1));
   }
 
   Images images_;

@@ -10,6 +10,7 @@
 
 #include "config/deck.hpp"
 #include "config/text.hpp"
+#include "driver/score_bias.hpp"
 #include "io/results.hpp"
 #include "report/report_options.hpp"
 
@@ -120,6 +121,17 @@ void check_magnitudes(const Experiment& experiment) {
       set.task->check_magnitude(1e150, "what double precision can square");
 }
 
+/// A model that is told the class knows those of the training part.
+void check_classes(const Experiment& experiment, const OptionValues& model) {
+  const int classes = experiment.sets.front().task->extra_channels(Extra::class_label);
+  for (const TaskSet& set : experiment.sets)
+    for (const int label : set.task->labels())
+      if (label >= classes)
+        throw model.mistake("extra", fmt::format("tells a model which class a sample is of, and the set {} has the "
+                                                 "class {} where those of the training part reach {}.",
+                                                 set.name, label, classes - 1));
+}
+
 /// What the samples have for `[model] extra`.
 Extra extra_of(const Experiment& experiment, const OptionValues& model) {
   const std::string& name = model.text("extra");
@@ -127,6 +139,7 @@ Extra extra_of(const Experiment& experiment, const OptionValues& model) {
   if (extra != Extra::none && experiment.sets.front().task->extra_channels(extra) == 0)
     throw model.mistake(
         "extra", fmt::format("is what samples of the task {} do not have; for them it takes none.", experiment.task));
+  if (extra == Extra::class_label) check_classes(experiment, model);
   return extra;
 }
 
@@ -237,7 +250,6 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   experiment.checkpoint_every = run.integer("checkpoint_every");
   experiment.checkpoint_minutes = run.real("checkpoint_minutes");
   experiment.task = task;
-  check_report_options(report);
   experiment.report_samples = static_cast<int>(report.integer("samples"));
   std::vector<OptionValues> layers, sets;
   make_sets(experiment, settings, schema, data, sets);
@@ -245,6 +257,7 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   experiment.extra = extra_of(experiment, model);
   experiment.model = plan_model(settings, model, facts_of_samples(experiment), layers);
   check_causal(experiment, model);
+  check_report_options(report, most_biased_heads(experiment.model));
   experiment.layers = layers_text(experiment.model);
   plan_training(experiment, train, data);
 

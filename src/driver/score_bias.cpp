@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "layer/score_bias.hpp"
 
 namespace ridgeline {
@@ -34,20 +36,31 @@ std::vector<double> values_of(const LayerChoice& attention, const std::string& n
   return {host_pointer(host), host_pointer(host) + host.size()};
 }
 
+/// 0 where the attention has no bias by distance.
+int biased_heads(const LayerChoice& attention) {
+  const OptionSet& options = attention.options.options();
+  if (options.find("position") == nullptr || options.find("heads") == nullptr) return 0;
+  return attention.options.text("position") == "none" ? 0 : static_cast<int>(attention.options.integer("heads"));
+}
+
 }  // namespace
+
+int most_biased_heads(const ModelPlan& plan) {
+  int most = 0;
+  for (const LayerChoice& attention : plan.attention) most = std::max(most, biased_heads(attention));
+  return most;
+}
 
 template <class Scalar>
 std::vector<ScoreBias> score_biases(const ModelPlan& plan, const Parameters<Scalar>& parameters, int tokens) {
   std::vector<ScoreBias> found;
   for (std::size_t i = 0; i < plan.attention.size(); ++i) {
     const LayerChoice& attention = plan.attention[i];
-    const OptionSet& options = attention.options.options();
-    if (options.find("position") == nullptr || options.find("heads") == nullptr) continue;
-    const std::string& position = attention.options.text("position");
-    if (position == "none") continue;
+    const int heads = biased_heads(attention);
+    if (heads == 0) continue;
     const LayerEntry& entry = Registry::instance().get("attention", attention.name);
-    const int heads = static_cast<int>(attention.options.integer("heads"));
-    found.push_back({fmt::format("block {}", i), position, heads, tokens, entry.properties(attention.options).causal,
+    found.push_back({fmt::format("block {}", i), attention.options.text("position"), heads, tokens,
+                     entry.properties(attention.options).causal,
                      values_of(attention, fmt::format("blocks.{}.attention", i), plan, parameters, heads, tokens)});
   }
   return found;

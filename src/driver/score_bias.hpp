@@ -18,6 +18,9 @@ struct ScoreBias {
   std::vector<double> values;  ///< [heads, 2 tokens - 1]
 };
 
+/// Heads of the block that has most of them among those whose attention has such a bias; 0: none has.
+int most_biased_heads(const ModelPlan& plan);
+
 /// Of every block whose attention has such a bias, with the model's parameters as they are, for samples of `tokens`.
 template <class Scalar>
 std::vector<ScoreBias> score_biases(const ModelPlan& plan, const Parameters<Scalar>& parameters, int tokens);

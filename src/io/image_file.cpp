@@ -22,9 +22,7 @@ std::string name_in(const std::string& part, const char* dataset) {
 
 /// "train, test", for messages: the groups that hold images.
 std::string parts_text(const hdf5::File& file) {
-  std::vector<std::string> parts;
-  for (const std::string& name : file.members())
-    if (holds_images(file, name)) parts.push_back(excerpt(name));
+  const std::vector<std::string> parts = parts_with_images(file);
   return parts.empty() ? "no group in it does" : "those that do are " + join(parts, ", ");
 }
 
@@ -96,6 +94,13 @@ void read_labels(const hdf5::File& file, const std::string& name, Images& images
 
 bool holds_images(const hdf5::File& file, const std::string& part) {
   return (part.empty() || file.is_group(part)) && file.is_dataset(name_in(part, "images"));
+}
+
+std::vector<std::string> parts_with_images(const hdf5::File& file) {
+  std::vector<std::string> parts;
+  for (const std::string& name : file.members())
+    if (holds_images(file, name)) parts.push_back(excerpt(name));
+  return parts;
 }
 
 Images read_images(const hdf5::File& file, const std::string& part, bool labelled) {

@@ -39,6 +39,9 @@ inline constexpr std::int64_t most_labels = 1 << 16;
 /// Whether the group holds images.
 bool holds_images(const hdf5::File& file, const std::string& part);
 
+/// The groups of a file that hold images.
+std::vector<std::string> parts_with_images(const hdf5::File& file);
+
 /// The images of a part, which is a group's name, or empty for the file's root. Throws Error(Exit::mistake) with one
 /// sentence on what in the file is not as it should be, labels missing among it where they are `labelled`; Exit::file
 /// where it cannot be read.

@@ -16,13 +16,16 @@ OptionSet report_options() {
   return options;
 }
 
-void check_report_options(const OptionValues& report) {
-  const std::vector<std::string>& heads = report.texts("tisa_heads");
-  if (heads == std::vector<std::string>{"all"}) return;
-  for (const std::string& head : heads) {
+void check_report_options(const OptionValues& report, int heads) {
+  const std::vector<std::string>& asked = report.texts("tisa_heads");
+  if (asked == std::vector<std::string>{"all"}) return;
+  if (heads == 0)
+    throw report.mistake("tisa_heads", "names heads, and no attention of this model has a bias by distance.");
+  for (const std::string& head : asked) {
     std::int64_t number = 0;
-    if (read_number(head, number) != NumberError::none || number < 0)
-      throw report.mistake("tisa_heads", "has " + excerpt(head) + "; it takes all, or heads' numbers, from 0 up.");
+    if (read_number(head, number) != NumberError::none || number < 0 || number >= heads)
+      throw report.mistake("tisa_heads", "has " + excerpt(head) + "; it takes all, or heads' numbers, from 0 to " +
+                                             std::to_string(heads - 1) + ".");
   }
 }
 

@@ -276,11 +276,28 @@ TEST(Images, MistakesAreSaidInOneSentence) {
     EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
   };
   refused({"model.attention=functional"}, "names functional, which lets a token see later ones");
-  refused({"data.part=valid"}, "it has no group valid that holds a dataset images; those that do are test, train");
+  refused({"data.part=valid"}, "[data] part = valid is no group of");
+  hdf5::write_atomically(place / "labels.h5", [](hdf5::File& file) {
+    write_images(file, "train", bars(4));
+    Images others = bars(2);
+    others.labels.assign(others.labels.size(), 9);
+    write_images(file, "test", others);
+  });
+  std::vector<std::string> more_labels{"data.file=labels.h5", "eval.id.classes=all", "eval.ood.classes=9"};
+  expect_success(place.run(with_settings({"check", "images.ini"}, more_labels)));
+  more_labels.push_back("model.extra=class");
+  refused(more_labels,
+          "tells a model which class a sample is of, and the set id has the class 9 where those of the training part "
+          "reach");
   refused({"data.classes=0 9"}, "has 9, which no image of the part train shows");
   refused({"data.levels=2"}, "is too few");
   refused({"data.file=none.h5"}, "none.h5", 4);
-  refused({"report.tisa_heads=0 first"}, "[report] tisa_heads = 0 first has first; it takes all, or heads' numbers");
+  refused({"report.tisa_heads=0"}, "names heads, and no attention of this model has a bias by distance");
+  const std::string tisa = "attention.causal.position=tisa";
+  refused({tisa, "report.tisa_heads=0 first"},
+          "[report] tisa_heads = 0 first has first; it takes all, or heads' numbers");
+  refused({tisa, "attention.causal.heads=2", "report.tisa_heads=0 2"},
+          "has 2; it takes all, or heads' numbers, from 0 to 1");
   refused({"report.samples=-1"}, "[report] samples = -1");
   place.put("text.h5", "no HDF5");
   refused({"data.file=text.h5"}, "text.h5", 4);
@@ -311,11 +328,13 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
   };
   refused({"--count", "0"}, "--count 0 is out of range; it takes a whole number from 1");
   refused({"--count", "many"}, "--count many is not a whole number");
-  refused({"--count", "2", "--temperature", "-0.5"}, "--temperature -0.5 is not one; it takes a number of at least 0.");
+  refused({"--count", "2", "--temperature", "-0.5"},
+          "--temperature -0.5 is out of range; it takes a number of at least 0.");
   refused({"--count", "2", "--temperature", "nan"}, "--temperature nan");
   refused({"--count", "2", "--seed", "-1"}, "--seed -1");
   refused({"--count", "2", "--class", "1"}, "--class 1 chooses what a model with `extra = class` is told");
   refused({"--count", "2", "--given", "images.h5"}, "--given needs --keep");
+  refused({"--count", "2", "--part", "train"}, "--part names a group of the file of --given, and needs it");
   refused({"--count", "2", "--keep", "1"}, "--keep says how much of the images of --given stays");
   refused({"--count", "2", "--given", "images.h5", "--keep", "5"}, "--keep 5 is more than the 4 rows of an image");
   refused({"--count", "2", "--given", "large.h5", "--keep", "1"}, "has images of 5 x 3 pixels");
