@@ -18,6 +18,8 @@ struct Chunks {
   explicit Chunks(int total_rows) : rows(total_rows), size(std::max(16, quotient(total_rows, 256))) {
     count = quotient(rows, size);
   }
+  /// At least the chunks of `rows` and of any fewer: their number does not always grow with the rows'.
+  static int most(int rows) { return std::min(256, quotient(rows, 16)); }
   KOKKOS_INLINE_FUNCTION int begin(int chunk) const { return chunk * size; }
   KOKKOS_INLINE_FUNCTION int end(int chunk) const { return rows - begin(chunk) > size ? begin(chunk) + size : rows; }
 
@@ -38,7 +40,7 @@ void add_bias(Matrix<Scalar> y, Vector<const Scalar> bias, Matrix<const Scalar> 
 template <class Scalar>
 class ColumnSums {
  public:
-  /// Takes the partial sums' memory, [chunks, columns], of passing kind.
+  /// Takes the partial sums' memory, [chunks, columns], of passing kind, for matrices of just so many rows.
   template <class Arena>
   void reserve(int rows, int columns, Arena& arena) {
     partial_ = arena.template passing<Scalar>(Chunks(rows).count, columns);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "math/rows.hpp"
 
@@ -10,6 +11,13 @@ namespace {
 
 /// Mean of a sum over a number of values, NaN where there are none.
 double mean(double sum, double count) { return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN(); }
+
+/// The chunks of so many rows, of which `partial` holds a sum each. Throws std::logic_error where it has no room for them.
+Chunks chunks_for(int rows, const Kokkos::View<double*, Memory>& partial) {
+  const Chunks chunks(rows);
+  if (chunks.count > extent(partial, 0)) throw std::logic_error("a loss is given more tokens than it was made for");
+  return chunks;
+}
 
 /// loss = Σ partial / divisor, always in the same order.
 void add_up(const char* name, Kokkos::View<const double*, Memory> partial, int count, double divisor,
@@ -27,21 +35,24 @@ void add_up(const char* name, Kokkos::View<const double*, Memory> partial, int c
 struct Softmax {
   double largest;
   double sum;  // of exp(logit - largest): 1 at least
-  int most_probable;
 
   KOKKOS_INLINE_FUNCTION double probability(double logit) const { return std::exp(logit - largest) / sum; }
   /// -log of it
   KOKKOS_INLINE_FUNCTION double surprise_of(double logit) const { return std::log(sum) + (largest - logit); }
 };
 
+/// The level of the largest logit.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION int most_probable(const Scalar* logits, int levels) {
+  int most = 0;
+  for (int level = 1; level < levels; ++level)
+    if (logits[level] > logits[most]) most = level;
+  return most;
+}
+
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION Softmax softmax_of(const Scalar* logits, int levels) {
-  Softmax found{double(logits[0]), 0, 0};
-  for (int level = 1; level < levels; ++level)
-    if (double(logits[level]) > found.largest) {
-      found.largest = double(logits[level]);
-      found.most_probable = level;
-    }
+  Softmax found{double(logits[most_probable(logits, levels)]), 0};
   for (int level = 0; level < levels; ++level) found.sum += std::exp(double(logits[level]) - found.largest);
   return found;
 }
@@ -51,7 +62,7 @@ KOKKOS_INLINE_FUNCTION Softmax softmax_of(const Scalar* logits, int levels) {
 // --- the squared error --------------------------------------------------------------------------------------------------
 
 template <class Scalar>
-SquaredError<Scalar>::SquaredError(int rows) : partial_("ridgeline::squared_error/partial", Chunks(rows).count) {}
+SquaredError<Scalar>::SquaredError(int rows) : partial_("ridgeline::squared_error/partial", Chunks::most(rows)) {}
 
 template <class Scalar>
 void SquaredError<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
@@ -63,7 +74,7 @@ void SquaredError<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<co
   const auto partial = partial_;
   const int targets = extent(p, 1);
   const Scalar slope = static_cast<Scalar>(2 / divisor);
-  const Chunks chunks(extent(p, 0));
+  const Chunks chunks = chunks_for(extent(p, 0), partial_);
   Kokkos::parallel_for(
       "ridgeline::squared_error", one_team_each(chunks.count), KOKKOS_LAMBDA(const Team& team) {
         const int begin = chunks.begin(team.league_rank());
@@ -130,7 +141,7 @@ Metrics SquaredError<Scalar>::metrics(const double* sums, const Counts& counts) 
 
 template <class Scalar>
 CrossEntropy<Scalar>::CrossEntropy(int rows, int levels)
-    : levels_(levels), partial_("ridgeline::cross_entropy/partial", Chunks(rows).count) {}
+    : levels_(levels), partial_("ridgeline::cross_entropy/partial", Chunks::most(rows)) {}
 
 template <class Scalar>
 void CrossEntropy<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
@@ -142,7 +153,7 @@ void CrossEntropy<Scalar>::operator()(Tensor<const Scalar> prediction, Tensor<co
   const std::uint8_t* skip = shown.data();
   const auto partial = partial_;
   const int targets = extent(t, 1), levels = levels_;
-  const Chunks chunks(extent(t, 0));
+  const Chunks chunks = chunks_for(extent(t, 0), partial_);
   Kokkos::parallel_for(
       "ridgeline::cross_entropy", one_team_each(chunks.count), KOKKOS_LAMBDA(const Team& team) {
         const int begin = chunks.begin(team.league_rank());
@@ -182,7 +193,7 @@ void CrossEntropy<Scalar>::sum(Tensor<const Scalar> prediction, Tensor<const Sca
           return softmax_of(z, levels).surprise_of(double(z[static_cast<int>(level_of[i])]));
         });
         const double met = sum_lanes(team, size, [=](int i) {
-          const int most = softmax_of(logits + std::size_t(i) * levels, levels).most_probable;
+          const int most = most_probable(logits + std::size_t(i) * levels, levels);
           return most == static_cast<int>(level_of[i]) ? 1.0 : 0.0;
         });
         Kokkos::single(Kokkos::PerTeam(team), [=]() {

@@ -34,7 +34,8 @@ class Loss {
 
   /// Writes the loss, a sum over tokens and their targets over `divisor`, to `loss`, and its gradient to `gradient`.
   /// prediction and gradient [B, N, outputs], target [B, N, targets]. Where `shown` [B, N] is not empty, tokens that are
-  /// shown are left out. `divisor` counts what is summed.
+  /// shown are left out. `divisor` counts what is summed. Throws std::logic_error where more tokens need more
+  /// room than the loss was made with.
   virtual void operator()(Tensor<const Scalar> prediction, Tensor<const Scalar> target,
                           Matrix<const std::uint8_t> shown, double divisor, Tensor<Scalar> gradient,
                           Kokkos::View<double, Memory> loss) const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -94,14 +95,28 @@ TEST(SquaredError, IsThePlainSum) {
     }
 }
 
-TEST(SquaredError, WorksOnFewerRowsThanThereIsRoomFor) {
-  const auto p = to_device<double>({1, 2, 3}), t = to_device<double>({0, 0, 0});
-  const Kokkos::View<double*, Memory> g("gradient", 3);
+/// The mean of so many squared ones.
+double loss_of_ones(const Loss<double>& loss, int samples, int tokens) {
+  const auto count = static_cast<std::size_t>(samples) * tokens;
+  const auto p = to_device<double>(std::vector<double>(count, 1)), t = to_device<double>(std::vector<double>(count));
+  const Kokkos::View<double*, Memory> g("gradient", count);
   const Kokkos::View<double, Memory> result("loss");
-  SquaredError<double> squared_error(5000);
-  squared_error(Tensor<const double>(p.data(), 1, 3, 1), Tensor<const double>(t.data(), 1, 3, 1), {}, 3,
-                Tensor<double>(g.data(), 1, 3, 1), result);
-  EXPECT_NEAR(*host_pointer(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result)), 14.0 / 3, 1e-15);
+  loss(Tensor<const double>(p.data(), samples, tokens, 1), Tensor<const double>(t.data(), samples, tokens, 1), {},
+       static_cast<double>(count), Tensor<double>(g.data(), samples, tokens, 1), result);
+  return *host_pointer(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result));
+}
+
+/// An epoch's last batch, of fewer rows, is cut into more chunks here: 251, not 250.
+TEST(SquaredError, HasRoomForAnySmallerBatch) {
+  const SquaredError<double> loss(50 * 120);
+  for (const int samples : {50, 48, 1}) EXPECT_DOUBLE_EQ(loss_of_ones(loss, samples, 120), 1) << samples;
+  EXPECT_THROW(loss_of_ones(SquaredError<double>(160), 161, 1), std::logic_error);
+}
+
+TEST(CrossEntropy, HasRoomForAnySmallerBatch) {
+  const CrossEntropy<double> loss(50 * 120, 1);  // the one level is sure
+  for (const int samples : {50, 48, 1}) EXPECT_EQ(loss_of_ones(loss, samples, 120), 0) << samples;
+  EXPECT_THROW(loss_of_ones(CrossEntropy<double>(160, 1), 161, 1), std::logic_error);
 }
 
 TEST(SquaredError, NotANumberIsNotHidden) {

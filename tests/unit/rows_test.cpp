@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/arena.hpp"
 #include "matrix_support.hpp"
 
@@ -22,6 +24,14 @@ TEST(Chunks, CoverEveryRowOnceAndAreFew) {
     for (int i = 1; i < chunks.count; ++i) ASSERT_EQ(chunks.begin(i), chunks.end(i - 1));
     EXPECT_EQ(chunks.end(chunks.count - 1), rows);
     EXPECT_LT(chunks.begin(chunks.count - 1), rows);
+  }
+}
+
+TEST(Chunks, AreNeverMoreThanTheMostOfMoreRows) {
+  int most = 0;
+  for (int rows = 0; rows < 20000; ++rows) {
+    most = std::max(most, Chunks(rows).count);
+    ASSERT_EQ(Chunks::most(rows), most) << rows;
   }
 }
 
