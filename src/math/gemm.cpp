@@ -2,12 +2,14 @@
 
 #include <KokkosKernels_config.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "core/kokkos.hpp"
 #include "math/counted.hpp"
+#include "math/lanes.hpp"
 
 #ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
 #include <KokkosBlas_Host_tpl.hpp>
@@ -244,9 +246,49 @@ class LibraryThreads {
   return rounds * operations <= count * (operations / threads + 5e5);
 }
 
+constexpr int fewest = 4;  // of the inner dimension that are worth a library's packing
+
+/// A product over at most `fewest`, row by row: a bias, a channel or two that come in or go out. The libraries take up to
+/// ten times as long.
 template <class Scalar>
-void gemm_by_best_library(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
-                          const Target<Scalar>& target, const Scale<Scalar>& scale) {
+void gemm_of_few(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b, const Target<Scalar>& target,
+                 const Scale<Scalar>& scale) {
+  const auto at = [](const Factor<Scalar>& factor, std::int64_t row, std::int64_t column) {
+    return factor.data[factor.op == Op::none ? row * factor.leading + column : column * factor.leading + row];
+  };
+  constexpr int tile = 256;
+  Scalar right[fewest][tile], sum[tile];
+  for (int first = 0; first < product.columns; first += std::min(tile, product.columns - first)) {
+    const int columns = std::min(tile, product.columns - first);
+    for (int k = 0; k < product.inner; ++k)
+      for (int j = 0; j < columns; ++j) right[k][j] = at(b, k, first + j);
+    for (int i = 0; i < product.rows; ++i) {
+      RIDGELINE_SIMD()
+      for (int j = 0; j < columns; ++j) sum[j] = 0;
+      for (int k = 0; k < product.inner; ++k) {
+        const Scalar factor = scale.alpha * at(a, i, k);
+        RIDGELINE_SIMD()
+        for (int j = 0; j < columns; ++j) sum[j] += factor * right[k][j];
+      }
+      Scalar* out = target.data + std::int64_t{i} * target.leading + first;
+      if (scale.beta == 0) {
+        RIDGELINE_SIMD()
+        for (int j = 0; j < columns; ++j) out[j] = sum[j];
+      } else {
+        RIDGELINE_SIMD()
+        for (int j = 0; j < columns; ++j) out[j] = sum[j] + scale.beta * out[j];
+      }
+    }
+  }
+}
+
+template <class Scalar>
+void gemm_on_a_thread(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
+                      const Target<Scalar>& target, const Scale<Scalar>& scale) {
+  if (product.inner <= fewest) {
+    gemm_of_few(product, a, b, target, scale);
+    return;
+  }
   if (!gemm_by_library(Library::onednn, product, a, b, target, scale))
     gemm_by_library(Library::blas, product, a, b, target, scale);
 }
@@ -256,15 +298,16 @@ using HostRange = Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Static
 
 /// One product with its target's rows, or its columns where they are many more, dealt to the threads in equal parts. The
 /// libraries cut the target both ways, and then neither part has a factor to itself: on two threads they took up to a
-/// fifth longer. Very thin products are theirs.
+/// fifth longer. Thin products are theirs, but for those of few.
 template <class Scalar>
 void gemm_in_parts(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
                    const Target<Scalar>& target, const Scale<Scalar>& scale, int threads) {
   constexpr int step = 16, thin = 16;  // rows and columns that a library's innermost loops take at a time
   const bool by_rows = product.columns < 4 * product.rows;
   const int length = by_rows ? product.rows : product.columns;
-  if (!on_openmp || threads == 1 || product.inner < thin || length < 2 * step * threads) {
-    gemm_by_best_library(product, a, b, target, scale);
+  const bool worth_it = product.inner <= fewest || product.inner >= thin;
+  if (!on_openmp || threads == 1 || !worth_it || length < 2 * step * threads) {
+    gemm_on_a_thread(product, a, b, target, scale);
     return;
   }
   const auto border = [=](int part) {
@@ -278,11 +321,11 @@ void gemm_in_parts(const Product& product, const Factor<Scalar>& a, const Factor
   Kokkos::parallel_for("ridgeline::gemm/parts", HostRange(0, threads), [=](int part) {
     const int begin = border(part), size = border(part + 1) - begin;
     if (by_rows)
-      gemm_by_best_library({size, product.columns, product.inner}, move(a, begin, a.op == Op::none), b,
-                           {target.data + std::int64_t{begin} * target.leading, target.leading}, scale);
+      gemm_on_a_thread({size, product.columns, product.inner}, move(a, begin, a.op == Op::none), b,
+                       {target.data + std::int64_t{begin} * target.leading, target.leading}, scale);
     else
-      gemm_by_best_library({product.rows, size, product.inner}, a, move(b, begin, b.op == Op::transpose),
-                           {target.data + begin, target.leading}, scale);
+      gemm_on_a_thread({product.rows, size, product.inner}, a, move(b, begin, b.op == Op::transpose),
+                       {target.data + begin, target.leading}, scale);
   });
 }
 
@@ -300,7 +343,7 @@ void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<
   for (int next : {even, product.count}) {
     if (next > done && one_a_thread(product, next - done, threads)) {
       Kokkos::parallel_for("ridgeline::gemm/batch", HostRange(done, next),
-                           [=](int i) { gemm_by_best_library(single, left(i), right(i), out(i), scale); });
+                           [=](int i) { gemm_on_a_thread(single, left(i), right(i), out(i), scale); });
       done = next;
     }
     for (; done < next; ++done) gemm_in_parts(single, left(done), right(done), out(done), scale, threads);

@@ -137,6 +137,18 @@ TYPED_TEST(Gemm, EveryTransposeOfEverySize) {
   }
 }
 
+TYPED_TEST(Gemm, FewOfTheInnerDimension) {
+  for (Product product : {Product{300, 3, 2}, {3, 600, 4}, {700, 257, 1}, {1, 64, 1}, {70, 33, 5}}) {
+    for (Op a : {Op::none, Op::transpose}) {
+      for (Op b : {Op::none, Op::transpose}) {
+        SCOPED_TRACE(::testing::Message() << product.rows << " x " << product.columns << " x " << product.inner);
+        Case<TypeParam>{product, a, b}.check(&gemm<TypeParam>);
+        Case<TypeParam>{product, a, b, {2, TypeParam(-0.5)}, 3}.check(&gemm<TypeParam>);
+      }
+    }
+  }
+}
+
 TYPED_TEST(Gemm, BatchesOfOneOrManyAndWithASharedFactor) {
   for (auto multiply : every_gemm<TypeParam>()) {
     for (int count : {1, 2, 3, 8}) {
