@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "math/fetch.hpp"
 #include "math/gemm.hpp"
 #include "math/lanes.hpp"
 
@@ -37,6 +38,13 @@ KOKKOS_INLINE_FUNCTION void load(const Team& team, const Coefficients<Scalar>& f
     }
   }
   team.team_barrier();
+}
+
+/// Asks for the rows of a head and sample, which lie far apart.
+template <class Rows>
+KOKKOS_INLINE_FUNCTION void fetch_rows(const Rows& rows, int head, int sample) {
+  for (int k = 0; k < static_cast<int>(rows.extent(1)); ++k)
+    fetch(&rows(head, k, sample, 0), static_cast<int>(rows.extent(3)));
 }
 
 template <class Scalar>
@@ -171,6 +179,14 @@ struct Systems {
   Signal signal;
   Coefficients<Scalar> queries, values;
   View<double***> factor, solution;
+
+  /// Asks for what the system after one reads: as a rule the same team's work.
+  KOKKOS_INLINE_FUNCTION void fetch_after(int system) const {
+    const int next = system + 1, head = next % heads, sample = next / heads;
+    if (sample == static_cast<int>(queries.rows.extent(2))) return;
+    fetch_rows(queries.rows, head, sample);
+    fetch_rows(values.rows, head, sample);
+  }
 };
 
 /// C = Y Aᵀ G⁻¹ with G = A Aᵀ + ridge I: solve G Cᵀ = A Yᵀ, then mapped = C A.
@@ -191,6 +207,8 @@ struct TallForward {
     const Scratch row(team.team_scratch(level), 1, systems.width);
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, y);
+    systems.fetch_after(system);
+    fetch_rows(mapped, head, sample);
     const Block gram = block_of(systems.factor, system);
     const Block transposed = block_of(systems.solution, system);
     multiply_transposed(team, a, a, gram);
@@ -231,6 +249,9 @@ struct TallBackward {
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, y);
     load(team, mapped_gradient, head, sample, mapped);
+    systems.fetch_after(system);
+    fetch_rows(queries_gradient.rows, head, sample);
+    fetch_rows(values_gradient.rows, head, sample);
     const Block x = block_of(systems.solution, system);
     multiply_transposed(team, a, mapped, z);
     solve(team, block_of(systems.factor, system), z);
