@@ -14,6 +14,9 @@
 // as NaN times a gradient of zero is NaN.
 #include "linear_attention.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "linear_chunk.hpp"
 
 namespace ridgeline {
@@ -118,6 +121,7 @@ struct Outputs {
     for_rows(team, place.count, values, [=](int t) {
       const Number* numerator = result.row(t);
       Scalar* to = out.row(t);
+      fetch_ahead(out, t, values);
       const Number times = normalize ? inverses[t] : Number(1);
       const bool sees = place.sees(layout_here, t);
       return [=](int l) { to[l] = static_cast<Scalar>(sees ? numerator[l] * times : Number(0)); };
@@ -192,7 +196,7 @@ struct AddedGradients {
   }
 };
 
-/// Gradients of a chunk's queries, keys and values.
+/// Gradients of a chunk's queries, keys and values; of chunks from an item on, whose gradients are rows from a row on.
 template <class Scalar, Feature feature>
 struct InputGradients {
   using Number = Computed<Scalar, feature>;
@@ -200,7 +204,8 @@ struct InputGradients {
   Inputs<Scalar> inputs;
   OutputGradients<Scalar, Number> outputs;
   const Number *states, *reverse_states;  ///< null where there is one chunk
-  Tensor<Scalar> dqueries, dkeys_values;
+  int first_item, first_row;
+  Matrix<Scalar> dqueries, dkeys_values;
   int level = 0;
 
   static constexpr bool scaled = feature == Feature::exp;
@@ -216,9 +221,10 @@ struct InputGradients {
 
   template <bool exclusive>
   KOKKOS_INLINE_FUNCTION void differentiate(const Team& team) const {
-    const Place place(layout, team.league_rank());
+    const Place place(layout, first_item + team.league_rank());
     const Scratch<Number> p(team, level, layout);
     const int features = layout.features, columns = layout.columns;
+    fetch_outputs(place);
     load_values(team, layout, place, inputs, p.values);
     load_queries_keys<feature>(team, layout, place, inputs, p);
     const Number* before = states == nullptr ? nullptr : of_item(states, place.item, layout.state_size());
@@ -256,6 +262,23 @@ struct InputGradients {
     write_values(team, place, p.result, seen);
   }
 
+  KOKKOS_INLINE_FUNCTION Panel<Scalar> queries_of(const Place& place) const {
+    return tokens_of(dqueries, first_row, layout, place, place.head * layout.features);
+  }
+  KOKKOS_INLINE_FUNCTION Panel<Scalar> keys_of(const Place& place) const {
+    return tokens_of(dkeys_values, first_row, layout, place, place.head * layout.features);
+  }
+  KOKKOS_INLINE_FUNCTION Panel<Scalar> values_of(const Place& place) const {
+    return tokens_of(dkeys_values, first_row, layout, place, layout.embed() + place.head * layout.values);
+  }
+
+  /// What is written in the end is asked for before the work begins.
+  KOKKOS_INLINE_FUNCTION void fetch_outputs(const Place& place) const {
+    fetch_rows(queries_of(place), place.count, layout.features);
+    fetch_rows(keys_of(place), place.count, layout.features);
+    fetch_rows(values_of(place), place.count, layout.values);
+  }
+
   /// How many of the chunk's tokens are seen by a token with a gradient.
   KOKKOS_INLINE_FUNCTION int tokens_seen(const Team& team, const Place& place, const Scratch<Number>& p,
                                          const Number* after) const {
@@ -266,10 +289,11 @@ struct InputGradients {
 
   KOKKOS_INLINE_FUNCTION void write_queries(const Team& team, const Place& place, const Scratch<Number>& p) const {
     const Panel<Number> q = p.queries, result = p.result;
-    const Panel<Scalar> out = tokens_of(dqueries, place, place.head * layout.features);
+    const Panel<Scalar> out = queries_of(place);
     const Number *active = p.active, *share = p.share;
     const bool largest_matters = layout.largest_matters;
-    for_rows(team, place.count, layout.features, [=](int t) {
+    const int features = layout.features;
+    for_rows(team, place.count, features, [=](int t) {
       const Number *query = q.row(t), *in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool has = active[t] > 0;
@@ -284,8 +308,9 @@ struct InputGradients {
   KOKKOS_INLINE_FUNCTION void write_keys(const Team& team, const Place& place, const Scratch<Number>& p,
                                          const Number* after, int seen) const {
     const Panel<Number> k = p.keys, result = p.result;
-    const Panel<Scalar> out = tokens_of(dkeys_values, place, place.head * layout.features);
-    for_rows(team, place.count, layout.features, [=](int t) {
+    const Panel<Scalar> out = keys_of(place);
+    const int features = layout.features;
+    for_rows(team, place.count, features, [=](int t) {
       const Number *key = k.row(t), *in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool is_seen = t < seen;
@@ -304,8 +329,9 @@ struct InputGradients {
 
   KOKKOS_INLINE_FUNCTION void write_values(const Team& team, const Place& place, const Panel<Number>& result,
                                            int seen) const {
-    const Panel<Scalar> out = tokens_of(dkeys_values, place, layout.embed() + place.head * layout.values);
-    for_rows(team, place.count, layout.values, [=](int t) {
+    const Panel<Scalar> out = values_of(place);
+    const int values = layout.values;
+    for_rows(team, place.count, values, [=](int t) {
       const Number* in = result.row(t);
       Scalar* gradient = out.row(t);
       const bool is_seen = t < seen;
@@ -515,8 +541,8 @@ class Core final : public AttentionCore<Scalar> {
                   Outputs<Scalar, feature>{layout, inputs, states_.data(), output, inverse_.data()});
   }
 
-  void backward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<const Scalar> output,
-                Tensor<const Scalar> doutput, Tensor<Scalar> dqueries, Tensor<Scalar> dkeys_values) override {
+  void begin_backward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<const Scalar> output,
+                      Tensor<const Scalar> doutput) override {
     const Layout layout(settings_, shape_of(queries).tokens);
     const int batch = shape_of(queries).batch, items = batch * layout.chunks * layout.heads;
     const Inputs<Scalar> inputs{queries, keys_values, largest_.data()};
@@ -527,9 +553,31 @@ class Core final : public AttentionCore<Scalar> {
       sum_before<Direction::reverse>("ridgeline::linear_attention/reverse_states", layout, batch, layout.reverse_rows(),
                                      1, reverse_states_);
     }
+  }
+
+  void backward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<const Scalar> output,
+                Tensor<const Scalar> doutput, Rows rows, Matrix<Scalar> dqueries,
+                Matrix<Scalar> dkeys_values) override {
+    const Layout layout(settings_, shape_of(queries).tokens);
+    const int first = layout.first_item(rows.first), items = layout.first_item(rows.first + rows.count) - first;
     for_each_item("ridgeline::linear_attention/backward", items, scratch(),
-                  InputGradients<Scalar, feature>{layout, inputs, outputs, states_.data(), reverse_states_.data(),
-                                                  dqueries, dkeys_values});
+                  InputGradients<Scalar, feature>{layout,
+                                                  {queries, keys_values, largest_.data()},
+                                                  {output, doutput, inverse_.data()},
+                                                  states_.data(),
+                                                  reverse_states_.data(),
+                                                  first,
+                                                  rows.first,
+                                                  dqueries,
+                                                  dkeys_values});
+  }
+
+  /// Whole samples, or where one has too many tokens, whole chunks of it.
+  Rows rows_from(const Shape& shape, int first) const override {
+    static_assert(rows_at_once == std::numeric_limits<int>::max() || rows_at_once % chunk_tokens == 0);
+    const int tokens = shape.tokens, rest = shape.rows() - first;
+    if (tokens > rows_at_once) return {first, std::min(rows_at_once, tokens - first % tokens)};
+    return {first, std::min(rows_at_once / tokens * tokens, rest)};
   }
 
   void reserve_sequence(const Shape& longest, Arena& arena) override {

@@ -6,6 +6,7 @@
 #include "core/tensor.hpp"
 #include "linear_attention.hpp"
 #include "math/elementary.hpp"
+#include "math/fetch.hpp"
 #include "math/rows.hpp"
 #include "running_state.hpp"
 
@@ -30,6 +31,10 @@ struct Layout {
         largest_matters(s.largest_matters()) {}
 
   KOKKOS_INLINE_FUNCTION int embed() const { return heads * features; }
+  /// Of the row with which a chunk begins, or of the end of all rows.
+  KOKKOS_INLINE_FUNCTION int first_item(int row) const {
+    return (row / tokens * chunks + row % tokens / chunk_tokens) * heads;
+  }
   KOKKOS_INLINE_FUNCTION int state_size() const { return columns * features; }
   /// Of a reverse state: columns, and the gradient of the largest exponents.
   KOKKOS_INLINE_FUNCTION int reverse_rows() const { return columns + (largest_matters ? 1 : 0); }
@@ -49,6 +54,7 @@ struct Place {
         first(chunk * chunk_tokens),
         count(layout.tokens - first < chunk_tokens ? layout.tokens - first : chunk_tokens) {}
 
+  KOKKOS_INLINE_FUNCTION int row(const Layout& layout) const { return sample * layout.tokens + first; }
   KOKKOS_INLINE_FUNCTION bool last(const Layout& layout) const { return chunk == layout.chunks - 1; }
   /// Whether there is a token that the chunk's token t sees.
   KOKKOS_INLINE_FUNCTION bool sees(const Layout& layout, int t) const { return !layout.exclusive || first + t > 0; }
@@ -184,6 +190,25 @@ KOKKOS_INLINE_FUNCTION Panel<Scalar> tokens_of(const Tensor<Scalar>& tensor, con
   return {&tensor(place.sample, place.first, column), static_cast<int>(tensor.extent(2))};
 }
 
+/// The same of a matrix that holds rows from `first` on.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Panel<Scalar> tokens_of(const Matrix<Scalar>& rows, int first, const Layout& layout,
+                                               const Place& place, int column) {
+  return {&rows(place.row(layout) - first, column), static_cast<int>(rows.extent(1))};
+}
+
+/// While a chunk's row is taken, the next chunk's is asked for: rows of a head lie apart, a cache line or two each, and with
+/// tens of thousands of tokens each would be waited for.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void fetch_ahead(const Panel<Scalar>& panel, int token, int lanes) {
+  fetch(panel.row(token + chunk_tokens), lanes);
+}
+
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void fetch_rows(const Panel<Scalar>& panel, int count, int lanes) {
+  for (int t = 0; t < count; ++t) fetch(panel.row(t + chunk_tokens), lanes);
+}
+
 // ---- what fills panels; each ends with the team's barrier ----
 
 /// What the kernels read.
@@ -213,6 +238,7 @@ KOKKOS_INLINE_FUNCTION void load_values(const Team& team, const Layout& layout, 
   for_rows(team, place.count, own, [=](int t) {
     const Scalar* from = in.row(t);
     Number* to = values.row(t);
+    fetch_ahead(in, t, own);
     return [=](int l) { to[l] = from[l]; };
   });
   for_rows(team, place.count, values.stride - own, [=](int t) {
@@ -231,6 +257,7 @@ KOKKOS_INLINE_FUNCTION void load_mapped(const Team& team, const Layout& layout, 
   for_rows(team, place.count, layout.features, [=](int t) {
     const Scalar* x = in.row(t);
     Number* phi = to.row(t);
+    fetch_ahead(in, t, layout.features);
     return [=](int l) { phi[l] = mapped<feature>(Number(x[l])); };
   });
   team.team_barrier();
@@ -255,6 +282,8 @@ KOKKOS_INLINE_FUNCTION void load_exponentials(const Team& team, const Layout& la
   for_rows(team, place.count, features, [=](int t) {
     const Scalar *query = queries.row(t), *key = keys.row(t);
     Scalar *q_out = q.row(t), *k_out = k.row(t), *scale_out = scale.row(t);
+    fetch_ahead(queries, t, features);
+    fetch_ahead(keys, t, features);
     return [=](int l) {
       const Scalar before = running[l], after = key[l] > before ? key[l] : before;
       k_out[l] = exponential(key[l] - after);
@@ -330,6 +359,8 @@ KOKKOS_INLINE_FUNCTION void load_shares(const Team& team, const Layout& layout, 
   for (int t = 0; t < place.count; ++t) {
     const Scalar* gradient = gradients.row(t);
     const Output* output = outputs.row(t);
+    fetch_ahead(gradients, t, values);
+    fetch_ahead(outputs, t, values);
     const Number* q = to.queries.row(t);
     // As a rule the first one is enough.
     const bool any =

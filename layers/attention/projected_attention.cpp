@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -107,6 +108,25 @@ void write_sum(Matrix<const Scalar> x, Matrix<const Scalar> residual, Matrix<Sca
       });
 }
 
+/// body(rows) for `all`, as many at a time as stay in a cache.
+template <class Body>
+void for_row_blocks(Rows all, const Body& body) {
+  for (int done = 0; done < all.count; done += std::min(rows_at_once, all.count - done))
+    body(Rows{all.first + done, std::min(rows_at_once, all.count - done)});
+}
+
+/// Those rows of a tensor's; none of an empty one.
+template <class Scalar>
+Matrix<Scalar> rows_of(const Tensor<Scalar>& tensor, Rows rows) {
+  if (tensor.data() == nullptr) return {};
+  const std::size_t columns = tensor.extent(2);
+  return Matrix<Scalar>(tensor.data() + static_cast<std::size_t>(rows.first) * columns, rows.count, columns);
+}
+template <class Scalar>
+Matrix<Scalar> rows_of(const Matrix<Scalar>& matrix, Rows rows) {
+  return Matrix<Scalar>(row_pointer(matrix, rows.first), rows.count, matrix.extent(1));
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -128,8 +148,9 @@ void ProjectedAttention<Scalar>::reserve_tokens(const Shape& shape, Arena& arena
 template <class Scalar>
 void ProjectedAttention<Scalar>::reserve(const Shape& shape, Arena& arena) {
   reserve_tokens(shape, arena);
-  queries_gradient_ = arena.passing<Scalar>(shape.batch, shape.tokens, sizes_.embed);
-  keys_values_gradient_ = arena.passing<Scalar>(shape.batch, shape.tokens, sizes_.embed + sizes_.out);
+  const int together = core_->rows_from(shape, 0).count;
+  queries_gradient_ = arena.passing<Scalar>(together, sizes_.embed);
+  keys_values_gradient_ = arena.passing<Scalar>(together, sizes_.embed + sizes_.out);
   if (sizes_.projected) attended_gradient_ = arena.passing<Scalar>(shape.batch, shape.tokens, sizes_.out);
   sums_.reserve(shape.rows(), std::max(sizes_.embed + sizes_.out, sizes_.outputs), arena);
   core_->reserve(shape, arena);
@@ -157,16 +178,27 @@ void ProjectedAttention<Scalar>::forward(Tensor<const Scalar> x, Tensor<const Sc
 
 template <class Scalar>
 void ProjectedAttention<Scalar>::project(Tensor<const Scalar> x) const {
-  const int rows = shape_of(x).rows(), c = sizes_.inputs, added = sizes_.extra, all = c + added,
+  for_row_blocks({0, shape_of(x).rows()}, [&](Rows rows) {
+    const Matrix<Scalar> queries = rows_of(queries_, rows), keys_values = rows_of(keys_values_, rows);
+    const Matrix<const Scalar> inputs = rows_of(x, rows);
+    query_.product(inputs, queries);
+    add_bias<Scalar>(queries, query_.bias.value, {});
+    key_value_product(inputs, rows_of(extra_, rows), keys_values);
+    add_bias<Scalar>(keys_values, key_value_.bias.value, {});
+  });
+}
+
+/// The extra channels are another matrix, so the weight's columns are taken in two products.
+template <class Scalar>
+void ProjectedAttention<Scalar>::key_value_product(Matrix<const Scalar> x, Matrix<const Scalar> extra,
+                                                   Matrix<Scalar> y) const {
+  const int rows = extent(x, 0), c = sizes_.inputs, added = sizes_.extra, all = c + added,
             outputs = key_value_.outputs();
-  query_.product(rows_of(x), rows_of(queries_));
-  add_bias<Scalar>(rows_of(queries_), query_.bias.value, {});
-  gemm<Scalar>({rows, outputs, c}, {x.data(), c}, {key_value_.weight.value.data(), all, Op::transpose},
-               {keys_values_.data(), outputs});
-  if (added > 0)
-    gemm<Scalar>({rows, outputs, added}, {extra_.data(), added},
-                 {key_value_.weight.value.data() + c, all, Op::transpose}, {keys_values_.data(), outputs}, {1, 1});
-  add_bias<Scalar>(rows_of(keys_values_), key_value_.bias.value, {});
+  const Scalar* weight = key_value_.weight.value.data();
+  gemm<Scalar>({rows, outputs, c}, {x.data(), c}, {weight, all, Op::transpose}, {y.data(), outputs});
+  if (added == 0) return;
+  gemm<Scalar>({rows, outputs, added}, {extra.data(), added}, {weight + c, all, Op::transpose}, {y.data(), outputs},
+               {1, 1});
 }
 
 template <class Scalar>
@@ -175,8 +207,11 @@ void ProjectedAttention<Scalar>::write(Tensor<const Scalar> residual, Tensor<Sca
     write_sum<Scalar>(rows_of(attended_), rows_of(residual), rows_of(y));
     return;
   }
-  output_->product(rows_of(attended_), rows_of(y));
-  add_bias<Scalar>(rows_of(y), output_->bias.value, rows_of(residual));
+  for_row_blocks({0, shape_of(y).rows()}, [&](Rows rows) {
+    const Matrix<Scalar> outputs = rows_of(y, rows);
+    output_->product(rows_of(attended_, rows), outputs);
+    add_bias<Scalar>(outputs, output_->bias.value, rows_of(residual, rows));
+  });
 }
 
 template <class Scalar>
@@ -188,44 +223,77 @@ void ProjectedAttention<Scalar>::backward(Tensor<const Scalar> x, Tensor<const S
   }
   {
     const Region region("heads");
-    core_->backward(queries_, keys_values_, attended_, attended_gradient, queries_gradient_, keys_values_gradient_);
+    core_->begin_backward(queries_, keys_values_, attended_, attended_gradient);
   }
-  const Region region("projections");
-  query_backward(rows_of(x), rows_of(dx));
-  key_value_backward(rows_of(x), rows_of(dx));
+  const Shape shape = shape_of(x);
+  Rows rows{};
+  for (int next = 0; next < shape.rows(); next += rows.count) {
+    rows = core_->rows_from(shape, next);
+    {
+      const Region region("heads");
+      core_->backward(queries_, keys_values_, attended_, attended_gradient, rows,
+                      rows_of(queries_gradient_, {0, rows.count}), rows_of(keys_values_gradient_, {0, rows.count}));
+    }
+    const Region region("projections");
+    project_backward(x, rows, dx);
+  }
+}
+
+/// The gradients lie in their arrays from the first row on.
+template <class Scalar>
+void ProjectedAttention<Scalar>::project_backward(Tensor<const Scalar> x, Rows all, Tensor<Scalar> dx) {
+  for_row_blocks(all, [&](Rows rows) {
+    const Rows here{rows.first - all.first, rows.count};
+    const Matrix<const Scalar> queries_gradient = rows_of(queries_gradient_, here),
+                               keys_values_gradient = rows_of(keys_values_gradient_, here);
+    query_backward(rows_of(x, rows), queries_gradient, rows_of(dx, rows));
+    key_value_backward(rows_of(x, rows), keys_values_gradient, rows_of(dx, rows));
+    extra_backward(rows_of(extra_, rows), keys_values_gradient, rows_of(extra_gradient_, rows));
+  });
 }
 
 template <class Scalar>
 Tensor<const Scalar> ProjectedAttention<Scalar>::output_backward(Tensor<const Scalar> dy) {
-  sums_.add(rows_of(dy), output_->bias.gradient);
-  output_->add_weight_gradient(rows_of(attended_), rows_of(dy));
-  output_->input_gradient(rows_of(dy), rows_of(attended_gradient_));
+  for_row_blocks({0, shape_of(dy).rows()}, [&](Rows rows) {
+    const Matrix<const Scalar> gradient = rows_of(dy, rows);
+    sums_.add(gradient, output_->bias.gradient);
+    output_->add_weight_gradient(rows_of(attended_, rows), gradient);
+    output_->input_gradient(gradient, rows_of(attended_gradient_, rows));
+  });
   return attended_gradient_;
 }
 
 template <class Scalar>
-void ProjectedAttention<Scalar>::query_backward(Matrix<const Scalar> x, Matrix<Scalar> dx) {
-  const Matrix<const Scalar> gradient = rows_of(read(queries_gradient_));
-  sums_.add(gradient, query_.bias.gradient);
-  query_.add_weight_gradient(x, gradient);
-  if (dx.data() != nullptr) query_.input_gradient(gradient, dx);
+void ProjectedAttention<Scalar>::query_backward(Matrix<const Scalar> x, Matrix<const Scalar> dy, Matrix<Scalar> dx) {
+  sums_.add(dy, query_.bias.gradient);
+  query_.add_weight_gradient(x, dy);
+  if (dx.data() != nullptr) query_.input_gradient(dy, dx);
+}
+
+/// Of the token's own channels: adds to dx, which query_backward has written.
+template <class Scalar>
+void ProjectedAttention<Scalar>::key_value_backward(Matrix<const Scalar> x, Matrix<const Scalar> dy,
+                                                    Matrix<Scalar> dx) {
+  const int rows = extent(x, 0), c = sizes_.inputs, all = c + sizes_.extra, outputs = key_value_.outputs();
+  sums_.add(dy, key_value_.bias.gradient);
+  gemm<Scalar>({outputs, c, rows}, {dy.data(), outputs, Op::transpose}, {x.data(), c},
+               {key_value_.weight.gradient.data(), all}, {1, 1});
+  if (dx.data() != nullptr)
+    gemm<Scalar>({rows, c, outputs}, {dy.data(), outputs}, {key_value_.weight.value.data(), all}, {dx.data(), c},
+                 {1, 1});
 }
 
 template <class Scalar>
-void ProjectedAttention<Scalar>::key_value_backward(Matrix<const Scalar> x, Matrix<Scalar> dx) {
-  const int rows = extent(x, 0), c = sizes_.inputs, added = sizes_.extra, all = c + added,
+void ProjectedAttention<Scalar>::extra_backward(Matrix<const Scalar> extra, Matrix<const Scalar> dy,
+                                                Matrix<Scalar> dextra) {
+  const int rows = extent(dy, 0), c = sizes_.inputs, added = sizes_.extra, all = c + added,
             outputs = key_value_.outputs();
-  const Scalar *gradient = keys_values_gradient_.data(), *weight = key_value_.weight.value.data();
-  Scalar* weight_gradient = key_value_.weight.gradient.data();
-  sums_.add(rows_of(read(keys_values_gradient_)), key_value_.bias.gradient);
-  gemm<Scalar>({outputs, c, rows}, {gradient, outputs, Op::transpose}, {x.data(), c}, {weight_gradient, all}, {1, 1});
-  if (dx.data() != nullptr)
-    gemm<Scalar>({rows, c, outputs}, {gradient, outputs}, {weight, all}, {dx.data(), c}, {1, 1});
   if (added == 0) return;
-  gemm<Scalar>({outputs, added, rows}, {gradient, outputs, Op::transpose}, {extra_.data(), added},
-               {weight_gradient + c, all}, {1, 1});
-  if (extra_gradient_.data() != nullptr)
-    gemm<Scalar>({rows, added, outputs}, {gradient, outputs}, {weight + c, all}, {extra_gradient_.data(), added});
+  gemm<Scalar>({outputs, added, rows}, {dy.data(), outputs, Op::transpose}, {extra.data(), added},
+               {key_value_.weight.gradient.data() + c, all}, {1, 1});
+  if (dextra.data() != nullptr)
+    gemm<Scalar>({rows, added, outputs}, {dy.data(), outputs}, {key_value_.weight.value.data() + c, all},
+                 {dextra.data(), added});
 }
 
 /// Without the gradient of the extra channels, which training does not ask for.

@@ -70,16 +70,19 @@ class ProjectedAttention : public Layer<Scalar> {
   void project(Tensor<const Scalar> x) const;
   void write(Tensor<const Scalar> residual, Tensor<Scalar> y) const;
   Tensor<const Scalar> output_backward(Tensor<const Scalar> dy);
-  void query_backward(Matrix<const Scalar> x, Matrix<Scalar> dx);
-  void key_value_backward(Matrix<const Scalar> x, Matrix<Scalar> dx);
+  void key_value_product(Matrix<const Scalar> x, Matrix<const Scalar> extra, Matrix<Scalar> y) const;
+  void project_backward(Tensor<const Scalar> x, Rows all, Tensor<Scalar> dx);
+  void query_backward(Matrix<const Scalar> x, Matrix<const Scalar> dy, Matrix<Scalar> dx);
+  void key_value_backward(Matrix<const Scalar> x, Matrix<const Scalar> dy, Matrix<Scalar> dx);
+  void extra_backward(Matrix<const Scalar> extra, Matrix<const Scalar> dy, Matrix<Scalar> dextra);
 
   AttentionSizes sizes_;
   Linear<Scalar> query_, key_value_;
   std::unique_ptr<Linear<Scalar>> output_;
   std::unique_ptr<AttentionCore<Scalar>> core_;
   ColumnSums<Scalar> sums_;
-  Tensor<Scalar> queries_, keys_values_, attended_;
-  Tensor<Scalar> queries_gradient_, keys_values_gradient_, attended_gradient_;
+  Tensor<Scalar> queries_, keys_values_, attended_, attended_gradient_;
+  Matrix<Scalar> queries_gradient_, keys_values_gradient_;  // [rows that the core takes at once, ·]
   Tensor<const Scalar> extra_;
   Tensor<Scalar> extra_gradient_;
 };

@@ -144,14 +144,20 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
     with_tiles([&](auto steps) { forward<decltype(steps)>(heads, queries, keys_values, attended); });
   }
 
-  void backward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<const Scalar> attended,
-                Tensor<const Scalar> dattended, Tensor<Scalar> dqueries, Tensor<Scalar> dkeys_values) override {
+  void begin_backward(Tensor<const Scalar> queries, Tensor<const Scalar>, Tensor<const Scalar> attended,
+                      Tensor<const Scalar> dattended) override {
     const Heads heads = heads_of(shape_of(queries));
     const int query_tiles = heads.query_tiles();
     Kokkos::parallel_for("ridgeline::softmax/lay_out_gradients", one_team_each(heads.groups() * query_tiles),
                          LayOutGradients<Scalar>{heads, queries.data(), attended.data(), dattended.data(),
                                                  log_sums_.data(), query_rows_.data(), gradient_rows_.data(),
                                                  row_log_sums_.data(), row_products_.data(), query_tiles, scale()});
+  }
+
+  void backward(Tensor<const Scalar> queries, Tensor<const Scalar> keys_values, Tensor<const Scalar>,
+                Tensor<const Scalar>, Rows, Matrix<Scalar> dqueries, Matrix<Scalar> dkeys_values) override {
+    const Heads heads = heads_of(shape_of(queries));
+    const int query_tiles = heads.query_tiles();
     with_tiles([&](auto steps) { backward<decltype(steps)>(heads, keys_values, dkeys_values); });
     Kokkos::parallel_for("ridgeline::softmax/sum_query_gradients", one_team_each(heads.groups() * query_tiles),
                          SumQueryGradients<Scalar>{heads, query_gradients_.data(), dqueries.data(), heads.slices(),
@@ -257,7 +263,7 @@ class SoftmaxCore final : public AttentionCore<Scalar> {
   }
 
   template <class Steps>
-  void backward(const Heads& heads, Tensor<const Scalar> keys_values, Tensor<Scalar> dkeys_values) const {
+  void backward(const Heads& heads, Tensor<const Scalar> keys_values, Matrix<Scalar> dkeys_values) const {
     const int slices = heads.slices();
     // The rows hold queries times the scale: of a key's gradient, the root and log2(e) too much.
     run<Steps, Scalar>(

@@ -40,8 +40,11 @@ class Attention {
 
   void forward() const { core_->forward(tensor(queries_, 1), tensor(keys_values_, 2), tensor(attended_, 1)); }
   void backward() const {
+    core_->begin_backward(tensor(queries_, 1), tensor(keys_values_, 2), tensor(attended_, 1),
+                          tensor(attended_gradient_, 1));
     core_->backward(tensor(queries_, 1), tensor(keys_values_, 2), tensor(attended_, 1), tensor(attended_gradient_, 1),
-                    tensor(queries_gradient_, 1), tensor(keys_values_gradient_, 2));
+                    {0, shape_.rows()}, rows_of(tensor(queries_gradient_, 1)),
+                    rows_of(tensor(keys_values_gradient_, 2)));
   }
 
  private:

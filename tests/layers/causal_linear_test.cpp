@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.hpp"
+#include "conform/gradient_check.hpp"
 #include "support/conforming.hpp"
 
 namespace ridgeline::support {
@@ -56,6 +57,20 @@ TEST(CausalLinearAttention, ConformsWithOptionsTogether) {
                                          {"embed", "12"},
                                          {"extra_channels", "24"},
                                          {"output_projection", "auto"}}));
+}
+
+/// The layers that share their projections make these, and their gradients, some thousand rows at a time.
+TEST(ProjectedAttention, HasTheGradientsOfManyRows) {
+  const OptionTexts options{{"heads", "2"}, {"extra_channels", "2"}, {"output_projection", "yes"}};
+  for (const auto& [name, shape] : {std::pair("causal_linear", Shape{2, 4200}),
+                                    std::pair("causal_linear", Shape{9, 500}), std::pair("causal", Shape{9, 500})}) {
+    LayerAlone<double> layer({"attention", name, options}, 6, 4);
+    randomise(layer.parameters(), 3);
+    layer.prepare({shape});
+    const GradientError error =
+        worst_gradient(layer, random_tokens(shape, 6, 1), random_tokens(shape, 4, 2), {2, 1e-8});
+    EXPECT_LT(error.error, 1e-7) << name << ": " << error.text();
+  }
 }
 
 }  // namespace

@@ -67,12 +67,22 @@ class CoreAlone {
     core_->reserve(shape, arena_);
   }
 
-  Results differentiate(const Inputs& inputs) {
+  /// Gradients as many rows at a time as the core takes, or of all rows at once.
+  Results differentiate(const Inputs& inputs, bool at_once = false) {
     const DeviceTokens<Scalar> queries(inputs.queries), keys_values(inputs.keys_values), gradient(inputs.gradient),
         output(zeros(shape_, settings_.out)), dqueries(zeros(shape_, settings_.embed)),
         dkeys_values(zeros(shape_, settings_.embed + settings_.out));
     core_->forward(queries.view, keys_values.view, output.view);
-    core_->backward(queries.view, keys_values.view, output.view, gradient.view, dqueries.view, dkeys_values.view);
+    core_->begin_backward(queries.view, keys_values.view, output.view, gradient.view);
+    Rows rows{};
+    for (int first = 0; first < shape_.rows(); first += rows.count) {
+      rows = at_once ? Rows{0, shape_.rows()} : core_->rows_from(shape_, first);
+      const auto part = [&](const DeviceTokens<Scalar>& whole, int channels) {
+        return Matrix<Scalar>(row_pointer(rows_of(whole.view), first), rows.count, channels);
+      };
+      core_->backward(queries.view, keys_values.view, output.view, gradient.view, rows, part(dqueries, settings_.embed),
+                      part(dkeys_values, settings_.embed + settings_.out));
+    }
     return {output.to_tokens(), dqueries.to_tokens(), dkeys_values.to_tokens()};
   }
 
@@ -88,6 +98,19 @@ class CoreAlone {
 template <class Scalar>
 Results differentiate(const LinearAttentionSettings& settings, const Inputs& inputs) {
   return CoreAlone<Scalar>(settings, inputs.queries.shape).differentiate(inputs);
+}
+
+/// Whole samples, parts of one, and what is left over.
+TEST(LinearAttention, GradientsOfSomeRowsAtATimeAreThoseOfAll) {
+  for (const Shape& shape : {Shape{5, 1500}, Shape{2, 9000}, Shape{1, 4097}})
+    for (const Feature feature : {Feature::elu1, Feature::exp}) {
+      const LinearAttentionSettings settings{8, 4, 2, false, feature, true};
+      CoreAlone<float> core(settings, shape);
+      const Inputs inputs(settings, shape);
+      const Results parts = core.differentiate(inputs), all = core.differentiate(inputs, true);
+      EXPECT_EQ(parts.dqueries.values, all.dqueries.values) << shape.batch << " x " << shape.tokens;
+      EXPECT_EQ(parts.dkeys_values.values, all.dkeys_values.values) << shape.batch << " x " << shape.tokens;
+    }
 }
 
 /// max |a - b| beside max |b|; infinite where something is not finite.

@@ -124,7 +124,9 @@ Results run(const Kind& kind, const Inputs& inputs, Tiles tiles) {
       attended(zeros(shape, sizes.out)), dqueries(zeros(shape, sizes.embed)),
       dkeys_values(zeros(shape, sizes.embed + sizes.out));
   core->forward(queries.view, keys_values.view, attended.view);
-  core->backward(queries.view, keys_values.view, attended.view, gradient.view, dqueries.view, dkeys_values.view);
+  core->begin_backward(queries.view, keys_values.view, attended.view, gradient.view);
+  core->backward(queries.view, keys_values.view, attended.view, gradient.view, {0, shape.rows()},
+                 rows_of(dqueries.view), rows_of(dkeys_values.view));
   Results results{attended.to_tokens(), dqueries.to_tokens(), dkeys_values.to_tokens(), {}, {}};
   for (const auto& entry : parameters.entries()) {
     results.bias = parameters.get(entry);
