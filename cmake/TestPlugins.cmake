@@ -5,7 +5,7 @@ include(RidgelinePlugin)
 set(RIDGELINE_KERNEL_FLAGS ${kernel_flags})
 set(ridgeline_test_plugins "")
 foreach(name softsign cautious taken misplaced options_twice throwing silent missing_symbol bursting
-             first_of_two second_of_two own_fmt careless wrong_slope perishing unruly)
+             first_of_two second_of_two own_fmt careless wrong_slope perishing unruly forgetful)
   ridgeline_add_plugin(loaded_${name} SOURCES ${PROJECT_SOURCE_DIR}/tests/loaded/${name}.cpp VERSION 2.5)
   list(APPEND ridgeline_test_plugins loaded_${name})
 endforeach()

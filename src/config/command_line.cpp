@@ -128,7 +128,7 @@ const std::vector<Command>& commands() {
       {"check",
        "DECK",
        &CommandLine::deck,
-       "check a deck, and say what a run of it would take; nothing is run",
+       "check a deck, and say what a run of it would take; nothing is trained",
        {},
        {"set", "plugin", "threads"},
        {"ridgeline check inputs/sine.ini --set model.width=256"}},

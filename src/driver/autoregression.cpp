@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/region.hpp"
@@ -185,10 +186,22 @@ class Proof {
   }
 
   Error refusal(const std::string& what) const {
-    const std::string hint =
-        experiment_.extra == Extra::image ? "; with `extra = image` attention takes `mask_center = yes`" : "";
     return {Exit::mistake, fmt::format("{}: the model is not autoregressive, as the task {} needs it: {}{}.",
-                                       experiment_.deck, experiment_.task, what, hint)};
+                                       experiment_.deck, experiment_.task, what, hint())};
+  }
+
+  /// Which attention may look at the token's own image, where that is so.
+  std::string hint() const {
+    if (experiment_.extra != Extra::image) return "";
+    std::vector<std::string> unmasked;
+    for (const LayerChoice& attention : experiment_.model.attention) {
+      const Option* mask = attention.options.options().find("mask_center");
+      const std::string section = "[attention." + attention.name + "]";
+      if (mask == nullptr || mask->type() != Option::Type::flag || attention.options.flag("mask_center")) continue;
+      if (std::find(unmasked.begin(), unmasked.end(), section) == unmasked.end()) unmasked.push_back(section);
+    }
+    if (unmasked.empty()) return "";
+    return fmt::format("; with `extra = image` {} needs `mask_center = yes`", phrase(unmasked, "and"));
   }
 
   const Experiment& experiment_;
@@ -199,11 +212,13 @@ class Proof {
   std::vector<int> changed_;  // the token of each sample
 };
 
-}  // namespace
-
-int samples_of_proof(const Experiment& experiment, int most) {
-  return std::min(most, static_cast<int>(changed_tokens(experiment.sets.front().task->tokens()).size()));
+/// Samples that the proof takes at a time.
+int samples_of_proof(const Experiment& experiment) {
+  const auto changed = static_cast<int>(changed_tokens(experiment.sets.front().task->tokens()).size());
+  return std::min(experiment.training.batch, changed);
 }
+
+}  // namespace
 
 template <class Scalar>
 void prove_autoregressive(const Experiment& experiment, Model<Scalar>& model, int samples) {
@@ -212,7 +227,39 @@ void prove_autoregressive(const Experiment& experiment, Model<Scalar>& model, in
   Proof<Scalar>(experiment, model, samples).run();
 }
 
-template void prove_autoregressive(const Experiment&, Model<float>&, int);
-template void prove_autoregressive(const Experiment&, Model<double>&, int);
+template <class Scalar>
+void prove_autoregressive(const Experiment& experiment) {
+  const Task& train = *experiment.sets.front().task;
+  if (!train.is_autoregressive()) return;
+  const int samples = samples_of_proof(experiment);
+  Model<Scalar> model(experiment.model);
+  model.allocate();
+  model.parameters().initialise(experiment.seed);
+  model.prepare({{samples, train.tokens()}});
+  prove_autoregressive(experiment, model, samples);
+}
+
+template <class Scalar>
+double bytes_of_proof(const Experiment& experiment) {
+  const Task& train = *experiment.sets.front().task;
+  if (!train.is_autoregressive()) return 0;
+  const Shape shape{samples_of_proof(experiment), train.tokens()};
+  Model<Scalar> model(experiment.model);
+  const double states = (static_cast<double>(experiment.model.attention.size()) + 1) * experiment.model.width;
+  const double outcome = train.outputs() + states;  // on the host, of a token: with a change and without
+  const double views = 2.0 * train.channels() + train.extra_channels(experiment.extra) + 2.0 * train.outputs();
+  return static_cast<double>(model.bytes_for({shape})) +
+         sizeof(Scalar) * (2.0 * static_cast<double>(model.parameters().length()) +
+                           static_cast<double>(shape.rows()) * (views + 2 * outcome));
+}
+
+#define RIDGELINE_INSTANTIATE(Scalar)                                         \
+  template void prove_autoregressive(const Experiment&, Model<Scalar>&, int); \
+  template void prove_autoregressive<Scalar>(const Experiment&);              \
+  template double bytes_of_proof<Scalar>(const Experiment&);
+
+RIDGELINE_INSTANTIATE(float)
+RIDGELINE_INSTANTIATE(double)
+#undef RIDGELINE_INSTANTIATE
 
 }  // namespace ridgeline

@@ -5,9 +5,6 @@
 
 namespace ridgeline {
 
-/// Samples that the proof takes at a time, at most `most`.
-int samples_of_proof(const Experiment& experiment, int most);
-
 /// Whether no prediction depends on its own target or a later one: targets are changed one by one, at every token or, of
 /// long samples, at some spread over it, and predictions up to there must stay as they are, to the bit; and their
 /// gradient with respect to the inputs of later tokens must be nought. Nothing where the task is not autoregressive.
@@ -16,5 +13,13 @@ int samples_of_proof(const Experiment& experiment, int most);
 /// gradients are zero afterwards. Throws Error(Exit::mistake), which says which part of the model lets a later token through.
 template <class Scalar>
 void prove_autoregressive(const Experiment& experiment, Model<Scalar>& model, int samples);
+
+/// The same on a model made for it, with the parameters that a run begins with, and only as many samples as it takes.
+template <class Scalar>
+void prove_autoregressive(const Experiment& experiment);
+
+/// Bytes that this takes, on the device and on the host; 0 where the task is not autoregressive.
+template <class Scalar>
+double bytes_of_proof(const Experiment& experiment);
 
 }  // namespace ridgeline

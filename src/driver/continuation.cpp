@@ -102,12 +102,18 @@ History history_for(const Experiment& now, const Experiment& former, const Histo
 
 namespace {
 
+/// What a deck that a file holds is called in messages.
+std::string title_of_deck_in(const std::string& origin) { return "the deck in " + origin; }
+
+Deck parse_deck_in(const std::string& origin, const std::string& text) {
+  return Deck::parse(text, title_of_deck_in(origin));
+}
+
 /// The experiment that a resolved deck describes. Throws Error(Exit::mistake) where this version, with the layers that it
 /// has, cannot read it, with the plugins that it lacks.
-Experiment former_experiment(const std::string& deck, const std::string& origin,
-                             const std::vector<Override>& overrides = {}) {
+Experiment former_experiment(const Deck& deck, const std::string& origin, const std::vector<Override>& overrides = {}) {
   try {
-    return read_experiment(Deck::parse(deck, "the deck in " + origin), overrides);
+    return read_experiment(deck, overrides);
   } catch (const Error& error) {
     const std::string missing = error.status() == Exit::mistake ? missing_plugins(deck, origin) : "";
     if (missing.empty()) throw;
@@ -148,7 +154,7 @@ Checkpoint<Scalar> read_own(const Experiment& experiment, const std::filesystem:
     note_origin(path, origin, console);
     if (origin.deck.empty())
       throw Error(Exit::file, path.string() + ": it does not hold the deck of its run, so no run can continue it.");
-    former = former_experiment(origin.deck, path.string());
+    former = former_experiment(parse_deck_in(path.string(), origin.deck), path.string());
     check_continuation(experiment, *former, path.string());
   });
   checkpoint.state.history = history_for(experiment, *former, checkpoint.state.history);
@@ -164,7 +170,8 @@ bool is_there(const std::filesystem::path& path) {
 void begin_anew(const Experiment& experiment, const RunDirectory& directory, Console& console) {
   if (is_there(directory.deck())) {
     const std::string origin = directory.deck().string();
-    check_continuation(experiment, former_experiment(read_text(directory.deck()), origin), origin);
+    const Deck former = parse_deck_in(origin, read_text(directory.deck()));
+    check_continuation(experiment, former_experiment(former, origin), origin);
   }
   if (directory.holds_a_run())
     console.warn("there is no checkpoint in " + directory.path().string() + ": the run starts anew.");
@@ -205,11 +212,48 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
 }
 
 Deck deck_of_checkpoint(const std::filesystem::path& checkpoint) {
-  return Deck::parse(deck_in(checkpoint), "the deck in " + checkpoint.string());
+  return parse_deck_in(checkpoint.string(), deck_in(checkpoint));
 }
 
+namespace {
+
+/// A model needs none, and their files may be gone.
+Deck without_test_sets(Deck deck) {
+  const auto is_test_set = [](const Deck::Section& section) { return is_in_family(section.name, "eval"); };
+  deck.sections.erase(std::remove_if(deck.sections.begin(), deck.sections.end(), is_test_set), deck.sections.end());
+  return deck;
+}
+
+std::string* find_data_file(Deck& deck) {
+  for (Deck::Section& section : deck.sections)
+    for (Deck::Entry& entry : section.entries)
+      if (section.name == "data" && entry.key == "file") return &entry.value;
+  return nullptr;
+}
+
+/// The deck with its training data where another one has them: they may have moved since.
+Deck with_data_of(Deck deck, const Experiment& now) {
+  Deck other = Deck::parse(now.resolved, now.deck);
+  std::string *own = find_data_file(deck), *file = find_data_file(other);
+  if (own != nullptr && file != nullptr) *own = *file;
+  return deck;
+}
+
+/// As differences(…, Shared::model), and where [data] makes other channels of a token.
+std::vector<std::string> differences_of_models(const Experiment& now, const Experiment& former) {
+  std::vector<std::string> found = differences(now, former, Shared::model);
+  const auto channels = [](const ModelPlan& model) {
+    return fmt::format("{} in, {} out, {} extra", model.inputs, model.targets, model.extra_channels);
+  };
+  const std::string own = channels(now.model), others = channels(former.model);
+  if (found.empty() && own != others) found.push_back(fmt::format("the channels of a token ({}, was {})", own, others));
+  return found;
+}
+
+}  // namespace
+
 Experiment experiment_of_checkpoint(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides) {
-  return former_experiment(deck_in(checkpoint), checkpoint.string(), overrides);
+  return former_experiment(without_test_sets(deck_of_checkpoint(checkpoint)), checkpoint.string(), overrides);
 }
 
 template <class Scalar>
@@ -218,11 +262,14 @@ void load_parameters(const Experiment& experiment, const std::filesystem::path& 
   read_parameters(checkpoint, parameters, [&](const CheckpointOrigin& origin) {
     note_origin(checkpoint, origin, console);
     if (origin.deck.empty()) return;
-    const Experiment former = former_experiment(origin.deck, checkpoint.string());
-    std::vector<std::string> found = differences(experiment, former, Shared::model);
-    if (!found.empty())
-      throw Error(Exit::mistake, fmt::format("the model of the deck {} is not that of {}: they differ in {}.",
-                                             experiment.deck, checkpoint.string(), listed(std::move(found))));
+    const std::string file = checkpoint.string();
+    const Deck deck = with_data_of(without_test_sets(parse_deck_in(file, origin.deck)), experiment);
+    std::vector<std::string> found = differences_of_models(experiment, former_experiment(deck, file));
+    if (found.empty()) return;
+    const bool is_own = experiment.deck == title_of_deck_in(file);
+    throw Error(Exit::mistake, fmt::format("the model {} is not that of {}: they differ in {}.",
+                                           is_own ? "that --set asks for" : "of the deck " + experiment.deck, file,
+                                           listed(std::move(found))));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "driver/commands.hpp"
 #include "driver/plugins.hpp"
 #include "driver/session.hpp"
+#include "io/free_memory.hpp"
 #include "report/comparison.hpp"
 #include "report/report.hpp"
 #include "report/report_options.hpp"
@@ -27,26 +28,23 @@ std::string millions(const Operations& of, double count) {
   return of.known ? fmt::format("{:.4g}", count / 1e6) : "unknown";
 }
 
-/// Whether the task needs a proof; throws where it fails.
+/// What was found of whether the model is autoregressive, where the task needs that. Throws where it is not.
 template <class Scalar>
-bool prove(const Experiment& experiment, const MemoryNeed& need) {
-  const Task& train = *experiment.sets.front().task;
-  if (!train.is_autoregressive()) return false;
-  check_memory(need);
-  const int samples = samples_of_proof(experiment, experiment.training.batch);
-  Model<Scalar> model(experiment.model);
-  model.allocate();
-  model.parameters().initialise(experiment.seed);
-  model.prepare({{samples, train.tokens()}});
-  prove_autoregressive(experiment, model, samples);
-  return true;
+std::string proof_text(const Experiment& experiment) {
+  const double bytes = bytes_of_proof<Scalar>(experiment);
+  if (bytes == 0) return "";
+  if (host_reads_memory && bytes > free_memory())
+    return fmt::format("autoregressive not tried: that takes {}, and {} are free\n", bytes_text(bytes),
+                       bytes_text(free_memory()));
+  prove_autoregressive<Scalar>(experiment);
+  return "autoregressive no prediction sees its own token or a later one: tried on this model\n";
 }
 
 template <class Scalar>
 void print_check(const Experiment& experiment) {
   Model<Scalar> model(experiment.model);
   const MemoryNeed need = memory_need(experiment, model);
-  const bool is_proved = prove<Scalar>(experiment, need);
+  const std::string proof = proof_text<Scalar>(experiment);
   const Shape shape{experiment.training.batch, experiment.sets.front().task->tokens()};
   fmt::print("{:<24}{:>14}{:>18}{:>18}\n", "layer", "parameters", "forward MFLOP", "backward MFLOP");
   for (const LayerShare& share : model.layers(shape))
@@ -62,7 +60,7 @@ void print_check(const Experiment& experiment) {
   Model<Scalar> step(experiment.model);
   fmt::print("               {} of activations and scratch\n",
              bytes_text(static_cast<double>(step.bytes_for({shape}))));
-  if (is_proved) fmt::print("autoregressive no prediction sees its own token or a later one: tried on this model\n");
+  fmt::print("{}", proof);
   fmt::print("the run        {} steps, {} epochs\n", experiment.training.steps, experiment.epochs);
   fmt::print("sets           ");
   for (std::size_t i = 0; i < experiment.sets.size(); ++i)

@@ -47,10 +47,10 @@ void load_plugins_of(const CommandLine& line, const Deck* deck, const std::funct
   }
 }
 
-std::string missing_plugins(const std::string& deck, const std::string& origin) {
+std::string missing_plugins(const Deck& deck, const std::string& origin) {
   std::vector<std::string> missing;
   try {
-    const OptionValues run = plugins_of_run(Deck::parse(deck, origin), {});
+    const OptionValues run = plugins_of_run(deck, {});
     for (const std::string& plugin : run.texts("plugins")) {
       const auto same = [&](const Plugin& loaded) { return loaded.file == plugin; };
       if (std::none_of(loaded_plugins().begin(), loaded_plugins().end(), same)) missing.push_back("--plugin " + plugin);
@@ -64,7 +64,8 @@ std::string missing_plugins(const std::string& deck, const std::string& origin) 
 
 std::string missing_plugins_of(const std::string& checkpoint) {
   try {
-    return missing_plugins(hdf5::File::open(checkpoint).attribute_string("/", "deck"), checkpoint);
+    const std::string deck = hdf5::File::open(checkpoint).attribute_string("/", "deck");
+    return missing_plugins(Deck::parse(deck, checkpoint), checkpoint);
   } catch (const Error&) {
     return "";
   }

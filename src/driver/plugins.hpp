@@ -16,7 +16,7 @@ void load_plugins_of(const CommandLine& line, const Deck* deck,
 
 /// Which plugins a run used that are not loaded, by its resolved deck, which `origin` holds, as the end of a sentence
 /// about layers that are unknown; empty where there are none.
-std::string missing_plugins(const std::string& deck, const std::string& origin);
+std::string missing_plugins(const Deck& deck, const std::string& origin);
 
 /// The same by the deck in a checkpoint; empty also where that cannot be read.
 std::string missing_plugins_of(const std::string& checkpoint);

@@ -8,6 +8,7 @@
 #include "config/text.hpp"
 #include "core/region.hpp"
 #include "core/stop.hpp"
+#include "driver/autoregression.hpp"
 #include "driver/commands.hpp"
 #include "driver/compare.hpp"
 #include "driver/console.hpp"
@@ -140,6 +141,14 @@ void train(const Experiment& experiment, Session<Scalar>& session, Training<Scal
   checkpoint.reset();
   training.run();
   session.evaluate(Session<Scalar>::As::trained);
+  session.prepare_report();
+}
+
+/// Says why the report will lack images, where it will.
+template <class Scalar>
+void warn_of_missing_images(const Session<Scalar>& session, Console& console) {
+  if (!session.why_no_images().empty())
+    console.warn("the report will have no images that the model made: " + session.why_no_images());
 }
 
 /// A run from its deck to its results, which began at a moment of wall_time().
@@ -152,8 +161,7 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   Session<Scalar> session(experiment);  // what does not fit in memory fails before anything is written
   directory.prepare();
   open_log(experiment, directory, console);
-  if (!session.why_no_images().empty())
-    console.warn("the report will have no images that the model made: " + session.why_no_images());
+  warn_of_missing_images(session, console);
   std::optional<Checkpoint<Scalar>> checkpoint;
   if (line.resume) checkpoint = resume(experiment, directory, session, console);
   write_atomically(directory.deck(), experiment.resolved);
@@ -186,11 +194,13 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
     Session<Scalar> session(experiment);
     load_parameters(experiment, line.checkpoint, session.model().parameters(), console);
     session.evaluate(Session<Scalar>::As::trained);
+    if (!line.output.empty()) session.prepare_report();
     session.model().parameters().initialise(experiment.seed);
     session.evaluate(Session<Scalar>::As::untrained);
     if (!line.output.empty()) {
       directory.prepare();
       open_log(experiment, directory, console);
+      warn_of_missing_images(session, console);
       write_atomically(directory.deck(), experiment.resolved);
       write_results(directory, session,
                     facts_of(experiment, session.model().parameters().count(), wall_time() - program_began()));
@@ -247,7 +257,8 @@ void perform(Run& run, const CommandLine& line, double began) {
   }
 }
 
-/// Throws Error(Exit::mistake), with the deck's name, where its model cannot be made or needs too much memory.
+/// Throws Error(Exit::mistake), with the deck's name, where its model cannot be made, needs too much memory, or is not
+/// autoregressive though its task needs that.
 template <class Scalar>
 void check_model(const Experiment& experiment) {
   try {
@@ -256,6 +267,7 @@ void check_model(const Experiment& experiment) {
   } catch (const Error& error) {
     throw Error(error.status(), experiment.deck + ": " + error.what());
   }
+  prove_autoregressive<Scalar>(experiment);
 }
 
 /// Whatever can be known to be wrong with one of several runs, before the first is trained and with all folders as they

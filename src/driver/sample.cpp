@@ -7,11 +7,11 @@
 
 #include "config/text.hpp"
 #include "core/region.hpp"
-#include "core/stop.hpp"
 #include "driver/commands.hpp"
 #include "driver/console.hpp"
 #include "driver/continuation.hpp"
 #include "driver/plugins.hpp"
+#include "driver/session.hpp"
 #include "io/image_file.hpp"
 #include "io/results.hpp"
 #include "report/report.hpp"
@@ -25,24 +25,39 @@ constexpr int most_at_once = 64;
 
 const Task& task_of(const Experiment& experiment) { return *experiment.sets.front().task; }
 
-/// Throws Error(Exit::mistake) where --output would replace anything but images that were made before: a checkpoint, the
-/// task's data, or what --given names.
+/// Whether `sample` wrote the file, and nothing was added to it. A run's results.h5 has a group of generated images too.
+bool is_made_by_sample(const std::filesystem::path& path) {
+  try {
+    const hdf5::File file = hdf5::File::open(path);
+    const auto has = [&](const char* attribute) { return file.has_attribute("/", attribute); };
+    return file.members() == std::vector<std::string>{generated_group} && has("seed") && has("temperature") &&
+           has("kept_rows");
+  } catch (const Error&) {
+    return false;  // no HDF5 file
+  }
+}
+
+/// Throws Error(Exit::mistake) where --output, or the picture beside it, would replace anything but images that were made
+/// before: a checkpoint, a run's results, the task's data, or what --given names.
 void check_output(const CommandLine& line) {
   namespace fs = std::filesystem;
   std::error_code none;
-  if (!fs::is_regular_file(line.output, none)) return;
+  const fs::path picture = picture_beside(line.output);
+  if (picture == line.output)
+    throw Error(Exit::mistake, fmt::format("--output {} is an HDF5 file, and .png the ending of the picture beside it; "
+                                           "name another, such as {}.",
+                                           line.output, fs::path(line.output).replace_extension(".h5").string()));
   if (!line.given.empty() && fs::equivalent(line.output, line.given, none))
     throw Error(Exit::mistake, fmt::format("--output {} is the file of --given; name another.", line.output));
-  bool were_made = false;
-  try {
-    were_made = hdf5::File::open(line.output).exists(std::string("/") + generated_group);
-  } catch (const Error&) {  // no HDF5 file: it was not made here
-  }
-  if (!were_made)
-    throw Error(Exit::mistake,
-                fmt::format("--output {} is there already and holds no images that were made (no group {}); name "
-                            "another file.",
-                            line.output, generated_group));
+  const bool is_there = fs::is_regular_file(line.output, none);
+  if (is_there && !is_made_by_sample(line.output))
+    throw Error(Exit::mistake, fmt::format("--output {} is there already, and `ridgeline sample` did not make it; name "
+                                           "another file.",
+                                           line.output));
+  if (!is_there && fs::exists(fs::symlink_status(picture, none)))
+    throw Error(Exit::mistake, fmt::format("--output {} has its picture beside it, and {} is there already, of no "
+                                           "images that were made; name another file.",
+                                           line.output, picture.string()));
 }
 
 /// Throws Error(Exit::mistake) where the checkpoint is of a model that makes no images.
@@ -98,12 +113,27 @@ void read_given(const CommandLine& line, const Experiment& experiment, SamplingP
   }
 }
 
+/// Throws Error(Exit::mistake) where so many images need more memory than there is.
+template <class Scalar>
+void check_memory_of(const Experiment& experiment, const SamplingPlan& plan, Model<Scalar>& model, int at_once) {
+  const Task& task = task_of(experiment);
+  MemoryNeed need;
+  need.parameters = 2.0 * sizeof(Scalar) * static_cast<double>(model.parameters().length());
+  need.activations = Sampler<Scalar>::bytes(model, task, experiment.extra, at_once);
+  // Levels as they are drawn, as images, and in the file before it is on disk.
+  need.results =
+      static_cast<double>(plan.count) * task.tokens() * task.targets() * (sizeof(double) + 2 * sizeof(std::uint16_t));
+  check_memory(need, fmt::format("--count {} needs", plan.count), "fewer images need less");
+}
+
 template <class Scalar>
 Images make(const CommandLine& line, const Experiment& experiment, const SamplingPlan& plan, Console& console) {
+  const int at_once = std::min(plan.count, most_at_once);
   Model<Scalar> model(experiment.model);
+  check_memory_of(experiment, plan, model, at_once);
   model.allocate();
   load_parameters(experiment, line.checkpoint, model.parameters(), console);
-  Sampler<Scalar> sampler(model, task_of(experiment), experiment.extra, std::min(plan.count, most_at_once));
+  Sampler<Scalar> sampler(model, task_of(experiment), experiment.extra, at_once);
   return images_of(task_of(experiment), sampler.sample(plan), plan);
 }
 
@@ -121,7 +151,6 @@ void write(const CommandLine& line, const Experiment& experiment, const Images& 
 }  // namespace
 
 Exit sample_command(const CommandLine& line) {
-  stop_on_signals();
   Console console(false);
   check_output(line);
   const Deck deck = deck_of_checkpoint(line.checkpoint);
@@ -142,7 +171,12 @@ Exit sample_command(const CommandLine& line) {
   console.line(fmt::format("{} images of {} x {} pixels in {}: {}", images.count, images.rows, images.columns,
                            duration_text(wall_time() - began), line.output));
   const DrawnImages drawn = draw_images(line.output, images, task_of(experiment).levels());
-  console.line(drawn.complaint.empty() ? "picture: " + drawn.png.string() : drawn.complaint);
+  if (!drawn.complaint.empty())
+    console.line(drawn.complaint);
+  else
+    console.line(fmt::format("picture{}: {}",
+                             drawn.count < images.count ? fmt::format(" of the first {}", drawn.count) : "",
+                             drawn.png.string()));
   return Exit::done;
 }
 

@@ -23,6 +23,25 @@ std::vector<Scalar> host_copy(const Kokkos::View<Scalar***, Kokkos::LayoutRight,
   return {host_pointer(host), host_pointer(host) + host.size()};
 }
 
+/// Images for the report that are made at a time; 0 where none are to be made.
+int images_at_once(const Experiment& experiment) {
+  const Task& train = *experiment.sets.front().task;
+  if (!train.is_autoregressive() || train.grid().rows == 0) return 0;
+  return std::min(experiment.report_samples, experiment.training.batch);
+}
+
+/// Bytes of what makes them.
+template <class Scalar>
+double bytes_of_sampler(const Experiment& experiment, Model<Scalar>& model) {
+  const int at_once = images_at_once(experiment);
+  if (at_once == 0) return 0;
+  try {
+    return Sampler<Scalar>::bytes(model, *experiment.sets.front().task, experiment.extra, at_once);
+  } catch (const Error&) {
+    return 0;  // the model makes none: the session says why
+  }
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -45,20 +64,20 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
     making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task, experiment.extra));
   }
   need.results = std::max(need.results, making);  // one is done with when the other begins
-  need.activations = static_cast<double>(model.bytes_for(shapes));
+  need.activations = static_cast<double>(model.bytes_for(shapes)) + bytes_of_sampler(experiment, model);
   need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch, experiment.extra);
   return need;
 }
 
-void check_memory(const MemoryNeed& need) {
+void check_memory(const MemoryNeed& need, const std::string& who, const std::string& advice) {
   if constexpr (!host_reads_memory) return;  // a device says so itself when its memory is full
   const double free = free_memory();
   if (need.total() + need.results <= free) return;
   throw Error(Exit::mistake,
-              fmt::format("this run needs {:.3g} GiB of memory ({:.3g} for parameters, {:.3g} for activations, {:.3g} "
-                          "for data and results), and {:.3g} GiB are free; a smaller batch, model or grid needs less.",
-                          (need.total() + need.results) / 0x1p30, need.parameters / 0x1p30, need.activations / 0x1p30,
-                          (need.data + need.results) / 0x1p30, free / 0x1p30));
+              fmt::format("{} {:.3g} GiB of memory ({:.3g} for parameters, {:.3g} for activations, {:.3g} for data and "
+                          "results), and {:.3g} GiB are free; {}.",
+                          who, (need.total() + need.results) / 0x1p30, need.parameters / 0x1p30,
+                          need.activations / 0x1p30, (need.data + need.results) / 0x1p30, free / 0x1p30, advice));
 }
 
 template <class Scalar>
@@ -86,11 +105,10 @@ Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment)
 
 template <class Scalar>
 void Session<Scalar>::prepare_images() {
-  const Task& train = *experiment_.sets.front().task;
-  if (!train.is_autoregressive() || train.grid().rows == 0 || experiment_.report_samples == 0) return;
+  const int at_once = images_at_once(experiment_);
+  if (at_once == 0) return;
   try {
-    sampler_ = std::make_unique<Sampler<Scalar>>(model_, train, experiment_.extra,
-                                                 std::min(experiment_.report_samples, experiment_.training.batch));
+    sampler_ = std::make_unique<Sampler<Scalar>>(model_, *experiment_.sets.front().task, experiment_.extra, at_once);
   } catch (const Error& error) {
     why_no_images_ = error.what();
   }
@@ -117,7 +135,10 @@ void Session<Scalar>::evaluate(As as) {
   kept.assign(sets_.size(), {});
   for (std::size_t i = 0; i < sets_.size(); ++i)
     kept[i].metrics = evaluator_->evaluate(model_, sets_[i], kept[i].predictions);
-  if (as == As::untrained) return;
+}
+
+template <class Scalar>
+void Session<Scalar>::prepare_report() {
   if (sampler_) make_images();
   biases_ = score_biases(experiment_.model, model_.parameters(), experiment_.model.tokens);
 }

@@ -18,7 +18,7 @@ namespace ridgeline {
 /// How much memory an experiment takes, in bytes.
 struct MemoryNeed {
   double parameters = 0;   ///< with gradients and the optimiser's moments
-  double activations = 0;  ///< and scratch, of the largest step or evaluation
+  double activations = 0;  ///< and scratch, of the largest step or evaluation, and of making the report's images
   double data = 0;         ///< all sets, a batch, and predictions
   double results = 0;      ///< on the host, at the end: what results.h5 will hold, and predictions kept for it
   /// Of the device, through Kokkos.
@@ -29,8 +29,10 @@ struct MemoryNeed {
 template <class Scalar>
 MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model);
 
-/// Throws Error(Exit::mistake) where the need is more than this machine has free, with both figures.
-void check_memory(const MemoryNeed& need);
+/// Throws Error(Exit::mistake) where the need is more than this machine has free, with both figures, as a sentence that
+/// begins with who needs it and ends in what needs less.
+void check_memory(const MemoryNeed& need, const std::string& who = "this run needs",
+                  const std::string& advice = "a smaller batch, model or grid needs less");
 
 template <class Scalar>
 class Session {
@@ -48,13 +50,15 @@ class Session {
   /// The same, kept with the predictions, as those of the trained or the untrained model.
   enum class As { untrained, trained };
   void evaluate(As as);
-  /// Why the trained model makes no images for the report, where it should; else empty.
+  /// What the report shows beside: the images that the model makes with the parameters as they are, and what its
+  /// attention adds to scores by distance.
+  void prepare_report();
+  /// Why the model makes no images for the report, where it should; else empty.
   const std::string& why_no_images() const { return why_no_images_; }
   /// What both evaluations found.
   std::vector<SetMetrics> metrics() const;
 
-  /// Writes all sets, with the predictions kept, into an open results file, and the images that the trained model made
-  /// and what its attention adds to scores by distance, where it has them.
+  /// Writes all sets, with the predictions kept, into an open results file, and what prepare_report made.
   void write_sets(hdf5::File& file) const;
 
  private:

@@ -204,7 +204,7 @@ void Model<Scalar>::reserve_sequence(const Shape& longest, Arena& arena) {
 }
 
 template <class Scalar>
-void Model<Scalar>::prepare_sequence(const Shape& longest) {
+void Model<Scalar>::check_continues() const {
   const auto check = [&](const Layer<Scalar>& layer, const std::string& name, const std::string& title) {
     if (!layer.continues())
       throw Error(Exit::mistake, fmt::format("{} ({}) cannot go on from token to token: it is neither causal with a "
@@ -216,6 +216,19 @@ void Model<Scalar>::prepare_sequence(const Shape& longest) {
     check(blocks_[i]->attention(), fmt::format("blocks.{}.attention", i), "attention/" + plan_.attention[i].name);
     check(blocks_[i]->ffn(), fmt::format("blocks.{}.ffn", i), "ffn/" + plan_.ffn.name);
   }
+}
+
+template <class Scalar>
+std::size_t Model<Scalar>::bytes_for_sequence(const Shape& longest) {
+  check_continues();
+  Arena measure;
+  reserve_sequence(longest, measure);
+  return measure.bytes();
+}
+
+template <class Scalar>
+void Model<Scalar>::prepare_sequence(const Shape& longest) {
+  check_continues();
   longest_ = longest;
   reserve_sequence(longest, sequence_arena_);
   sequence_arena_.allocate();

@@ -77,6 +77,8 @@ class Model {
   /// Makes room for sequences of up to `longest.tokens` tokens, given one after another, besides that for `prepare`'s
   /// shapes. Throws Error(Exit::mistake), naming it, where a layer cannot go on from token to token.
   void prepare_sequence(const Shape& longest);
+  /// Bytes that prepare_sequence would allocate. Throws as that.
+  std::size_t bytes_for_sequence(const Shape& longest);
   /// Forgets all tokens. To be called first, and again after forward.
   void begin_sequence();
   /// prediction [B, 1, targets] of the token after those so far, from x [B, 1, inputs] and extra [B, 1, extra channels]:
@@ -102,6 +104,7 @@ class Model {
   void make_position();
   void make_block(std::size_t number);
   void reserve(const Shape& shape, Arena& arena);
+  void check_continues() const;
   void reserve_sequence(const Shape& longest, Arena& arena);
   void lay_out(const Shape& shape);
   void set_extra(Tensor<const Scalar> extra, const Shape& shape);

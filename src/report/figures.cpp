@@ -494,15 +494,21 @@ std::vector<std::string> prediction_names(const std::vector<std::string>& set_na
 
 namespace {
 
-std::string terminals(const Figure& figure) {
-  return fmt::format(
-      "set terminal svg enhanced size {0},{1} font '{2},{3}' background rgb 'white'\n"
-      "set output 'figure.svg'\n{4}set output\n"
-      "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) set terminal pngcairo enhanced size {5},{6} font '{2},{3}' "
-      "fontscale 1.5 linewidth 2 pointscale 2 background rgb 'white'; "
-      "else set terminal png enhanced size {5},{6} font '{2},{7}' linewidth 2\n"
-      "set output 'figure.png'\n{4}set output\n",
-      figure.width, figure.height, font, font_size, figure.script, 2 * figure.width, 2 * figure.height, 2 * font_size);
+/// The whole script, which draws the figure once for each form.
+std::string script_of(const Figure& figure, Forms forms) {
+  std::string script;
+  if (forms == Forms::both)
+    script += fmt::format(
+        "set terminal svg enhanced size {},{} font '{},{}' background rgb 'white'\n"
+        "set output 'figure.svg'\n{}set output\n",
+        figure.width, figure.height, font, font_size, figure.script);
+  return script +
+         fmt::format(
+             "if (strstrt(GPVAL_TERMINALS, ' pngcairo ') > 0) set terminal pngcairo enhanced size {0},{1} font "
+             "'{2},{3}' fontscale 1.5 linewidth 2 pointscale 2 background rgb 'white'; "
+             "else set terminal png enhanced size {0},{1} font '{2},{4}' linewidth 2\n"
+             "set output 'figure.png'\n{5}set output\n",
+             2 * figure.width, 2 * figure.height, font, font_size, 2 * font_size, figure.script);
 }
 
 /// Helvetica is on few machines under that name: says what may stand in.
@@ -515,35 +521,32 @@ std::string with_fallback_fonts(std::string svg) {
   return svg;
 }
 
-/// Draws with `work` as gnuplot's folder. Returns the complaint, empty where the picture is there in both forms.
-std::string draw_in(const std::filesystem::path& work, const Figure& figure, const std::filesystem::path& gnuplot,
-                    std::string& svg, std::string& png) {
+/// Draws with `work` as gnuplot's folder.
+Rendered render_in(const std::filesystem::path& work, const Figure& figure, const std::filesystem::path& gnuplot,
+                   Forms forms) {
   for (const auto& [name, content] : figure.data) {
     write_atomically(work / name, content);
   }
-  if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, terminals(figure), work)) {
-    return *complaint;
+  if (const std::optional<std::string> complaint = run_gnuplot(gnuplot, script_of(figure, forms), work)) {
+    return {"", "", *complaint};
   }
+  const std::filesystem::path svg = work / "figure.svg", png = work / "figure.png";
   std::error_code error;
-  if (!std::filesystem::exists(work / "figure.svg", error) || !std::filesystem::exists(work / "figure.png", error)) {
-    return "it drew nothing";
+  if ((forms == Forms::both && !std::filesystem::exists(svg, error)) || !std::filesystem::exists(png, error)) {
+    return {"", "", "it drew nothing"};
   }
-  svg = with_fallback_fonts(read_text(work / "figure.svg"));
-  png = read_text(work / "figure.png");
-  return "";
+  return {forms == Forms::both ? with_fallback_fonts(read_text(svg)) : "", read_text(png), ""};
 }
 
 }  // namespace
 
-Rendered render(const Figure& figure, const std::filesystem::path& gnuplot) {
-  Rendered rendered;
+Rendered render(const Figure& figure, const std::filesystem::path& gnuplot, Forms forms) {
   try {
     const TemporaryFolder work;
-    rendered.complaint = draw_in(work.path(), figure, gnuplot, rendered.svg, rendered.png);
+    return render_in(work.path(), figure, gnuplot, forms);
   } catch (const Error& error) {
-    rendered.complaint = clause(error.what());
+    return {"", "", clause(error.what())};
   }
-  return rendered;
 }
 
 Drawn draw(const Figure& figure, const std::filesystem::path& gnuplot, const std::filesystem::path& folder) {

@@ -43,12 +43,15 @@ std::vector<std::string> prediction_names(const std::vector<std::string>& set_na
 
 /// A picture's files, or what gnuplot complained about.
 struct Rendered {
-  std::string svg, png;
+  std::string svg;  // empty where the PNG alone is asked for
+  std::string png;
   std::string complaint;
 };
 
+enum class Forms { both, png };
+
 /// Draws a picture in a temporary folder; what goes wrong there is a complaint.
-Rendered render(const Figure& figure, const std::filesystem::path& gnuplot);
+Rendered render(const Figure& figure, const std::filesystem::path& gnuplot, Forms forms = Forms::both);
 
 /// What was drawn, or what gnuplot complained about.
 struct Drawn {

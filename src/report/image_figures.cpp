@@ -100,9 +100,9 @@ std::string without_axes() { return "unset border\nunset tics\nunset grid\nunset
 
 }  // namespace
 
-Tiles tiles_of(const Images& images, double largest) {
+Tiles tiles_of(const Images& images, double largest, int count) {
   Tiles tiles{"", {images.rows, images.columns}, images.channels, {}, std::max(1.0, largest)};
-  for (int i = 0; i < images.count; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::uint16_t* image = images.image(i);
     tiles.images.emplace_back(image, image + images.tokens() * images.channels);
   }

@@ -23,8 +23,8 @@ struct Tiles {
   std::string scale = {};  ///< not empty: colours of their own from 0 to `largest`, explained by this
 };
 
-/// Images as they are in a file; `largest`: the largest level there may be.
-Tiles tiles_of(const Images& images, double largest);
+/// The first `count` images as they are in a file; `largest`: the largest level there may be.
+Tiles tiles_of(const Images& images, double largest, int count);
 
 /// Three rows of a set's images: the images, the most probable levels, and the surprise of their own, in bits.
 std::vector<Tiles> tiles_of(const ResultSet<double>& set);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "config/deck.hpp"
+#include "config/settings.hpp"
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "io/files.hpp"
 #include "io/history.hpp"
@@ -33,6 +34,9 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t functions_shown = 6;
 constexpr std::int64_t images_shown = 12;
+
+constexpr const char* generated_figure = "generated";
+constexpr const char* biases_figure = "score_biases";
 
 /// A metric's name as a sentence begins.
 std::string name_of(const std::string& metric) {
@@ -98,29 +102,37 @@ void add_generated(const hdf5::File& file, const std::string& training_set, repo
     return;
   }
   const std::int64_t levels = real.outputs / std::max<std::int64_t>(1, real.targets);
-  report::Tiles own = report::tiles_of(made, static_cast<double>(levels - 1));
+  report::Tiles own = report::tiles_of(made, static_cast<double>(levels - 1), made.count);
   report::Tiles others = report::tiles_of(real).front();
   own.title = "made by the trained model";
   others.title = "of the training set";
   page.generated = {
-      painter.draw(report::groups_figure("generated", {own, others}, 6)),
+      painter.draw(report::groups_figure(generated_figure, {own, others}, 6)),
       "Left: images that the trained model made, pixel by pixel, each drawn from what the model holds for "
       "probable. Right: images of the training set, evenly spaced."};
 }
 
-/// The keys of [report] in a run's resolved deck; defaults where it has none.
-OptionValues options_in(const std::string& deck) {
-  std::map<std::string, std::string> texts;
-  if (const Deck parsed = Deck::parse(deck, "deck.ini"); const Deck::Section* section = parsed.find("report")) {
-    for (const Deck::Entry& entry : section->entries) {
-      texts[entry.key] = entry.value;
-    }
+/// What of attention's bias by distance is to be drawn, as [report] says.
+struct BiasChoice {
+  std::vector<std::int64_t> heads = {};  // empty: all
+  std::int64_t distance = 0;             // 0: all
+};
+
+/// That of the run's resolved deck; all of it where there is none. Throws Error(Exit::file), naming `path`.
+BiasChoice choice_in(const std::string& deck, const fs::path& path) {
+  if (trim(deck).empty()) {
+    return {};
   }
-  return OptionValues::from(report_options(), texts, "report");
+  try {
+    const OptionValues options = Settings(Deck::parse(deck, path.string())).bind("report", report_options());
+    return {asked_heads(options), options.integer("tisa_distance")};
+  } catch (const Error& error) {
+    throw Error(Exit::file, error.what());  // no mistake of the user's
+  }
 }
 
 /// The part of a block's bias that is to be drawn.
-report::BiasCurves curves_of(const hdf5::File& file, const std::string& block, const OptionValues& options) {
+report::BiasCurves curves_of(const hdf5::File& file, const std::string& block, const BiasChoice& choice) {
   const std::string name = std::string(bias_group) + "/" + block;
   const hdf5::Shape shape = file.shape(name);
   if (shape.size() != 2 || shape[1] % 2 != 1) {
@@ -129,17 +141,15 @@ report::BiasCurves curves_of(const hdf5::File& file, const std::string& block, c
   }
   const std::vector<double> values = file.read<double>(name);
   const std::int64_t furthest = (shape[1] - 1) / 2;
-  const std::int64_t asked = options.integer("tisa_distance");
-  const std::int64_t reach = asked == 0 ? furthest : std::min(asked, furthest);
+  const std::int64_t reach = choice.distance == 0 ? furthest : std::min(choice.distance, furthest);
   const std::int64_t last =
       file.has_attribute(name, "causal") && file.attribute_integer(name, "causal") != 0 ? 0 : reach;
-  const std::vector<std::string>& heads = options.texts("tisa_heads");
   report::BiasCurves curves;
   curves.title = block;
   curves.first = -reach;
   for (std::int64_t head = 0; head < shape[0]; ++head) {
-    const bool is_asked = std::find(heads.begin(), heads.end(), std::to_string(head)) != heads.end();
-    if (heads.front() != "all" && !is_asked) {
+    const bool is_asked = std::find(choice.heads.begin(), choice.heads.end(), head) != choice.heads.end();
+    if (!choice.heads.empty() && !is_asked) {
       continue;
     }
     const auto begin = values.begin() + head * shape[1] + furthest;  // of distance 0
@@ -149,19 +159,27 @@ report::BiasCurves curves_of(const hdf5::File& file, const std::string& block, c
   return curves;
 }
 
-void add_biases(const hdf5::File& file, const std::string& deck, report::Painter& painter, report::Page& page) {
+/// Names of blocks by their numbers: "block 2" before "block 10".
+std::vector<std::string> blocks_in_order(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end(), [](const std::string& one, const std::string& other) {
+    return std::make_pair(one.size(), one) < std::make_pair(other.size(), other);
+  });
+  return names;
+}
+
+void add_biases(const hdf5::File& file, report::Painter& painter, report::Page& page) {
   if (!file.is_group(bias_group)) {
     return;
   }
-  const OptionValues options = options_in(deck);
+  const BiasChoice choice = choice_in(page.deck, file.path().parent_path() / "deck.ini");
   std::vector<report::BiasCurves> blocks;
-  for (const std::string& block : file.members(bias_group)) {
-    blocks.push_back(curves_of(file, block, options));
+  for (const std::string& block : blocks_in_order(file.members(bias_group))) {
+    blocks.push_back(curves_of(file, block, choice));
     if (blocks.back().values.empty()) {
       blocks.pop_back();
     }
   }
-  page.biases = {painter.draw(report::bias_figure("score_biases", blocks)),
+  page.biases = {painter.draw(report::bias_figure(biases_figure, blocks)),
                  "What each head's attention adds to the score of a key for how far it stands from the query, after "
                  "training: f(key − query). A causal head looks at keys before the query alone."};
 }
@@ -182,7 +200,7 @@ void add_results(const fs::path& path, report::Painter& painter, report::Page& p
   if (!names.empty()) {
     add_generated(file, names.front(), painter, page);
   }
-  add_biases(file, page.deck, painter, page);
+  add_biases(file, painter, page);
   const std::vector<RegionTime> times = read_time(file);
   page.nodes = report::time_tree(times);
   page.kernels = read_kernel_times(file);
@@ -200,31 +218,43 @@ bool is_there(const fs::path& path) {
   return fs::exists(status);
 }
 
-/// Removes the predictions_*.svg and predictions_*.png that were not drawn this time: their sets may be gone. Where
-/// pictures could not be drawn, those of `page`'s sets stay.
-void remove_old_predictions(const fs::path& folder, const report::Page& page, const Report& report) {
-  std::set<std::string> kept;
-  for (const fs::path& figure : report.figures) {
-    kept.insert(figure.filename().string());
+/// The pictures that a report of this page has, without their endings.
+std::set<std::string> pictures_of(const report::Page& page) {
+  std::vector<std::string> sets;
+  for (const report::SetSection& section : page.sets) {
+    sets.push_back(section.name);
   }
+  const std::vector<std::string> of_sets = report::prediction_names(sets);
+  std::set<std::string> names(of_sets.begin(), of_sets.end());
+  if (!page.generated.caption.empty()) {
+    names.insert(generated_figure);
+  }
+  if (!page.biases.caption.empty()) {
+    names.insert(biases_figure);
+  }
+  return names;
+}
+
+/// Removes pictures of an earlier report that were not drawn this time: of sets that are gone, of images and biases that
+/// were not made. Where pictures could not be drawn, those that belong to `page` stay.
+void remove_old_pictures(const fs::path& folder, const report::Page& page, const Report& report) {
+  std::set<std::string> kept;
   if (!report.without_pictures.empty()) {
-    std::vector<std::string> names;
-    for (const report::SetSection& section : page.sets) {
-      names.push_back(section.name);
-    }
-    for (const std::string& name : report::prediction_names(names)) {
-      kept.insert({name + ".svg", name + ".png"});
-    }
+    kept = pictures_of(page);
+  }
+  for (const fs::path& figure : report.figures) {
+    kept.insert(figure.stem().string());
   }
   std::vector<fs::path> old;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const fs::path name = entry->path().filename();
-    const bool is_of_a_set =
-        name.string().rfind("predictions_", 0) == 0 && (name.extension() == ".svg" || name.extension() == ".png");
+    const fs::path file = entry->path();
+    const std::string name = file.stem().string();
+    const bool may_go = name == generated_figure || name == biases_figure || name.rfind("predictions_", 0) == 0;
+    const bool is_picture = file.extension() == ".svg" || file.extension() == ".png";
     std::error_code ignored;
-    if (is_of_a_set && kept.count(name.string()) == 0 && entry->is_regular_file(ignored)) {
-      old.push_back(entry->path());
+    if (may_go && is_picture && kept.count(name) == 0 && entry->is_regular_file(ignored)) {
+      old.push_back(file);
     }
   }
   for (const fs::path& path : old) {
@@ -265,9 +295,11 @@ Report draw_report(const fs::path& run_directory) {
   page.notice = report.without_pictures.empty() ? "" : "No pictures: " + report.without_pictures + ".";
   report.html = run_directory / "report.html";
   write_atomically(report.html, report::page_html(page));
-  remove_old_predictions(run_directory / "figures", page, report);
+  remove_old_pictures(run_directory / "figures", page, report);
   return report;
 }
+
+fs::path picture_beside(const fs::path& file) { return fs::path(file).replace_extension(".png"); }
 
 DrawnImages draw_images(const fs::path& file, const Images& images, int levels) {
   DrawnImages drawn;
@@ -276,18 +308,19 @@ DrawnImages draw_images(const fs::path& file, const Images& images, int levels) 
     drawn.complaint = "there is no picture: that needs gnuplot, which is not on PATH";
     return drawn;
   }
-  report::Tiles tiles = report::tiles_of(images, levels - 1);
+  drawn.count = std::min(images.count, most_drawn);
+  report::Tiles tiles = report::tiles_of(images, levels - 1, drawn.count);
   // A little wider than high, its rows as full as can be.
-  const int most_across = std::max(1, static_cast<int>(std::ceil(std::sqrt(1.6 * images.count))));
-  const int rows = (images.count + most_across - 1) / most_across;
-  const int across = (images.count + rows - 1) / rows;
-  const report::Rendered rendered = report::render(report::groups_figure("images", {tiles}, across), *gnuplot);
+  const int most_across = std::max(1, static_cast<int>(std::ceil(std::sqrt(1.6 * drawn.count))));
+  const int rows = (drawn.count + most_across - 1) / most_across;
+  const int across = (drawn.count + rows - 1) / rows;
+  const report::Rendered rendered =
+      report::render(report::groups_figure("images", {tiles}, across), *gnuplot, report::Forms::png);
   if (!rendered.complaint.empty()) {
     drawn.complaint = fmt::format("there is no picture: {}", rendered.complaint);
     return drawn;
   }
-  drawn.png = file;
-  drawn.png.replace_extension(".png");
+  drawn.png = picture_beside(file);
   write_atomically(drawn.png, rendered.png);
   return drawn;
 }

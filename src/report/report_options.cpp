@@ -16,17 +16,32 @@ OptionSet report_options() {
   return options;
 }
 
+std::vector<std::int64_t> asked_heads(const OptionValues& report) {
+  const std::vector<std::string>& words = report.texts("tisa_heads");
+  if (words == std::vector<std::string>{"all"}) return {};
+  std::vector<std::int64_t> heads;
+  for (const std::string& word : words) {
+    if (word == "all")
+      throw report.mistake("tisa_heads", "has all beside others; it takes all, or heads' numbers, not both.");
+    std::int64_t number = 0;
+    if (read_number(word, number) != NumberError::none || number < 0)
+      throw report.mistake("tisa_heads",
+                           "has " + excerpt(word) + "; it takes all, or heads' numbers: whole numbers from 0 up.");
+    heads.push_back(number);
+  }
+  return heads;
+}
+
 void check_report_options(const OptionValues& report, int heads) {
-  const std::vector<std::string>& asked = report.texts("tisa_heads");
-  if (asked == std::vector<std::string>{"all"}) return;
+  const std::vector<std::int64_t> asked = asked_heads(report);
+  if (asked.empty()) return;
   if (heads == 0)
     throw report.mistake("tisa_heads", "names heads, and no attention of this model has a bias by distance.");
-  for (const std::string& head : asked) {
-    std::int64_t number = 0;
-    if (read_number(head, number) != NumberError::none || number < 0 || number >= heads)
-      throw report.mistake("tisa_heads", "has " + excerpt(head) + "; it takes all, or heads' numbers, from 0 to " +
+  for (const std::int64_t head : asked)
+    if (head >= heads)
+      throw report.mistake("tisa_heads", "has " + std::to_string(head) +
+                                             "; it takes all, or heads' numbers, from 0 to " +
                                              std::to_string(heads - 1) + ".");
-  }
 }
 
 }  // namespace ridgeline

@@ -61,6 +61,13 @@ Sampler<Scalar>::Sampler(Model<Scalar>& model, const Task& task, Extra extra, in
   model_.prepare_sequence({at_once, task.tokens()});
 }
 
+template <class Scalar>
+double Sampler<Scalar>::bytes(Model<Scalar>& model, const Task& task, Extra extra, int at_once) {
+  const double of_a_token = task.channels() + task.extra_channels(extra) + task.outputs();
+  return static_cast<double>(model.bytes_for_sequence({at_once, task.tokens()})) +
+         sizeof(Scalar) * at_once * of_a_token;
+}
+
 /// The next token of every sequence: its input, and what the model gives for it.
 template <class Scalar>
 void Sampler<Scalar>::feed(const SamplingPlan& plan, int first, int token, const std::vector<double>& targets) {

@@ -36,6 +36,9 @@ class Sampler {
   /// Prepares the model for `at_once` sequences of the task's tokens. Throws as Model::prepare_sequence.
   Sampler(Model<Scalar>& model, const Task& task, Extra extra, int at_once);
 
+  /// Bytes of the device that this takes. Throws as the constructor.
+  static double bytes(Model<Scalar>& model, const Task& task, Extra extra, int at_once);
+
   /// Targets [count, tokens, targets]. Throws Error(Exit::numerical) where a logit is not finite, and as check_stop.
   std::vector<double> sample(const SamplingPlan& plan);
 

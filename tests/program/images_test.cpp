@@ -1,6 +1,7 @@
 // Models of images as a user has them: training, evaluation, the report, and what is wrong with files and decks.
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 
 #include "core/random.hpp"
 #include "io/history.hpp"
@@ -228,6 +229,8 @@ TEST(Images, SeeThemselvesOnlyBehindAMaskedCentre) {
       std::string::npos)
       << sentence;
   EXPECT_FALSE(fs::exists(place / "run"));
+  EXPECT_NE(sentence.find("with `extra = image` [attention.causal] needs `mask_center = yes`."), std::string::npos)
+      << sentence;
   expect_sentence(place.run({"check", "images.ini", "--set", "model.extra=image"}), 2);
   const std::vector<std::string> masked{"model.extra=image", "attention.causal.mask_center=yes"};
   const Ended checked = place.run(with_settings({"check", "images.ini"}, masked));
@@ -235,6 +238,14 @@ TEST(Images, SeeThemselvesOnlyBehindAMaskedCentre) {
   EXPECT_NE(checked.out.find("no prediction sees its own token or a later one"), std::string::npos);
   place.train("run", masked);
   expect_success(place.sample("run", {"--count", "3", "--output", "made.h5"}));
+}
+
+TEST(Images, AreToldWhichAttentionNeedsAMaskedCentre) {
+  const ImagesPlace place("causal causal_linear", "[attention.causal]\nmask_center = yes\n");
+  const std::string sentence = expect_sentence(place.run({"check", "images.ini", "--set", "model.extra=image"}), 2);
+  EXPECT_NE(sentence.find("with `extra = image` [attention.causal_linear] needs `mask_center = yes`."),
+            std::string::npos)
+      << sentence;
 }
 
 TEST(Images, HaveAReportWithImagesInIt) {
@@ -269,6 +280,69 @@ TEST(Images, RunsOfSeveralDecksAreCompared) {
   EXPECT_NE(csv.find("id_bits_per_dimension,id_cross_entropy,id_accuracy"), std::string::npos) << csv;
 }
 
+TEST(Images, OfSeveralDecksAreProvedBeforeAnyFolderIsEmptied) {
+  const ImagesPlace place("causal");
+  std::string leaky = test::content_of(place / "images.ini");
+  leaky.replace(leaky.find("blocks"), 0, "extra = image\n");
+  place.put("leaky.ini", leaky + "[attention.causal]\nmask_center = yes\n");
+  const Arguments call{"run", "images.ini", "leaky.ini", "-o", "both", "--quiet"};
+  expect_success(place.run(call));
+  const std::vector<std::string> before = files_below(place / "both");
+  place.put("leaky.ini", leaky);
+  Arguments again = call;
+  again.emplace_back("--overwrite");
+  const std::string sentence = expect_sentence(place.run(again), 2);
+  EXPECT_EQ(sentence.rfind("leaky.ini: the model is not autoregressive", 0), 0U) << sentence;
+  EXPECT_EQ(files_below(place / "both"), before);
+}
+
+/// A group of large.h5 with so many images.
+void put_images(const Place& place, const Images& images) {
+  hdf5::write_atomically(place / "large.h5", [&](hdf5::File& file) {
+    for (const char* part : {"train", "test"}) write_images(file, part, images);
+  });
+}
+
+TEST(Images, AreCheckedWhereTheRunWouldNotFitInMemory) {
+  const ImagesPlace place("causal");
+  const auto check = [&](const std::vector<std::string>& settings, const Surroundings& surroundings) {
+    const Ended ended = place.run(with_settings({"check", "images.ini"}, settings), surroundings);
+    expect_success(ended);
+    return ended.out;
+  };
+  // Neither the run fits in memory nor what would have to be tried.
+  const std::string huge = check({"model.width=200000"}, {});
+  EXPECT_NE(huge.find("autoregressive not tried: that takes "), std::string::npos) << huge;
+  EXPECT_NE(huge.find("TiB"), std::string::npos) << huge;
+  if (is_watched) return;  // a sanitizer takes more address space than any limit
+  put_images(place, bars(4000));
+  Surroundings surroundings;
+  surroundings.address_space = std::size_t{3} << 30;
+  const std::vector<std::string> large{"data.file=" + (place / "large.h5").string(), "data.levels=3000"};
+  const std::string tried = check(large, surroundings);
+  EXPECT_NE(tried.find("tried on this model"), std::string::npos) << tried;
+  const std::string sentence = expect_sentence(place.run(with_settings({"run", "images.ini"}, large), surroundings), 2);
+  EXPECT_NE(sentence.find("GiB are free"), std::string::npos) << sentence;
+}
+
+TEST(Images, AreNotMadeByAModelThatCannotGoFromTokenToToken) {
+  const ImagesPlace place("forgetful");
+  const std::string plugin = (fs::path(RIDGELINE_BINARY_DIR) / "loaded/loaded_forgetful.so").string();
+  const auto warns = [&](Arguments arguments) {
+    arguments.insert(arguments.end(), {"--plugin", plugin, "--quiet"});
+    const Ended ended = place.run(arguments);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    return ended.err.find("the report will have no images that the model made: blocks.0.attention") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(warns({"run", "images.ini", "-o", "run"}));
+  const Arguments eval{"eval", "run/deck.ini", "--checkpoint", "run/checkpoint.h5"};
+  EXPECT_FALSE(warns(eval));  // no report
+  Arguments with_report = eval;
+  with_report.insert(with_report.end(), {"-o", "again"});
+  EXPECT_TRUE(warns(with_report));
+}
+
 TEST(Images, MistakesAreSaidInOneSentence) {
   const ImagesPlace place("causal");
   const auto refused = [&](const std::vector<std::string>& settings, const std::string& part, int status = 2) {
@@ -296,6 +370,8 @@ TEST(Images, MistakesAreSaidInOneSentence) {
   const std::string tisa = "attention.causal.position=tisa";
   refused({tisa, "report.tisa_heads=0 first"},
           "[report] tisa_heads = 0 first has first; it takes all, or heads' numbers");
+  refused({"report.tisa_heads=all all"}, "[report] tisa_heads = all all has all beside others");
+  refused({tisa, "report.tisa_heads=0 all"}, "has all beside others; it takes all, or heads' numbers, not both.");
   refused({tisa, "attention.causal.heads=2", "report.tisa_heads=0 2"},
           "has 2; it takes all, or heads' numbers, from 0 to 1");
   refused({"report.samples=-1"}, "[report] samples = -1");
@@ -342,12 +418,28 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
           "has levels up to 200, and the model's are from 0 to 2");
   refused({"--count", "2", "--given", "images.h5", "--part", "valid", "--keep", "1"}, "it has no group valid");
   refused({"--count", "2", "--given", "none.h5", "--keep", "1"}, "none.h5", 4);
+  const std::string other = "the model that --set asks for is not that of run/checkpoint.h5: they differ in ";
+  refused({"--count", "2", "--set", "model.width=16"}, other + "model.width (16, was 8).");
+  refused({"--count", "2", "--set", "data.levels=9"},
+          other + "the channels of a token (9 in, 9 out, 0 extra, was 3 in, 3 out, 0 extra).");
   // What is there is replaced only where it was made by this command.
   const std::string checkpoint = "run/checkpoint.h5";
-  for (const std::string& file : {checkpoint, std::string("images.h5"), std::string("./images.h5")}) {
+  place.put("text", "a text\n");
+  for (const char* file : {"run/checkpoint.h5", "run/results.h5", "images.h5", "./images.h5", "text"}) {
+    const std::string before = test::content_of(place / file);
     const Ended ended = place.run({"sample", "--checkpoint", checkpoint, "--count", "1", "--output", file});
-    EXPECT_NE(expect_sentence(ended, 2).find("holds no images that were made"), std::string::npos) << ended.err;
+    EXPECT_NE(expect_sentence(ended, 2).find("and `ridgeline sample` did not make it"), std::string::npos) << ended.err;
+    EXPECT_TRUE(test::content_of(place / file) == before) << file;
   }
+  place.put("mine.png", "a picture\n");
+  for (const auto& [file, part] : std::vector<std::pair<std::string, std::string>>{
+           {"new.png", "--output new.png is an HDF5 file, and .png the ending of the picture beside it"},
+           {"mine.h5", "has its picture beside it, and mine.png is there already"}}) {
+    const Ended ended = place.run({"sample", "--checkpoint", checkpoint, "--count", "1", "--output", file});
+    EXPECT_NE(expect_sentence(ended, 2).find(part), std::string::npos) << ended.err;
+    EXPECT_FALSE(fs::exists(place / file));
+  }
+  EXPECT_EQ(test::content_of(place / "mine.png"), "a picture\n");
   place.run({"sample", "--checkpoint", checkpoint, "--count", "1", "--output", "kept.h5"});
   EXPECT_EQ(place.run({"sample", "--checkpoint", checkpoint, "--count", "2", "--output", "kept.h5"}).status, 0);
   EXPECT_NE(expect_sentence(place.sample("run", {"--count", "1", "--given", "kept.h5", "--part", "generated", "--keep",
@@ -357,6 +449,57 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
             std::string::npos);
   EXPECT_NE(expect_sentence(place.run({"sample", "--count", "1", "--output", "made.h5"}), 2).find("needs --checkpoint"),
             std::string::npos);
+}
+
+TEST(Sample, FindsDataThatMoved) {
+  const ImagesPlace place("causal");
+  place.train("run", {"train.steps=0"});
+  fs::rename(place / "images.h5", place / "moved.h5");
+  EXPECT_NE(expect_sentence(place.sample("run", {"--count", "1", "--output", "made.h5"}), 4).find("images.h5"),
+            std::string::npos);
+  expect_success(place.sample("run", {"--count", "1", "--output", "made.h5", "--set", "data.file=moved.h5"}));
+}
+
+TEST(Sample, MoreImagesThanThereIsMemoryForAreRefused) {
+  if (is_watched) GTEST_SKIP() << "a sanitizer takes more address space than any limit";
+  const ImagesPlace place("causal");
+  put_images(place, bars(20, 1, 20, 20));
+  place.train("run", {"train.steps=0", "report.samples=0", "data.file=" + (place / "large.h5").string()});
+  Surroundings surroundings;
+  surroundings.address_space = std::size_t{3} << 30;
+  const Ended ended = place.run(
+      {"sample", "--checkpoint", "run/checkpoint.h5", "--count", "1000000", "--output", "made.h5"}, surroundings);
+  const std::string sentence = expect_sentence(ended, 2);
+  for (const char* part : {"--count 1000000 needs 4.", "GiB are free; fewer images need less."})
+    EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+}
+
+TEST(Sample, IsEndedByASignalAsAnyProgramIs) {
+  const ImagesPlace place("causal");
+  place.train("run", {"train.steps=0"});
+  const std::vector<std::string> before = place.files();
+  Surroundings surroundings;
+  surroundings.interrupts = {{SIGTERM, "", 300}};
+  const Ended ended = place.run(
+      {"sample", "--checkpoint", "run/checkpoint.h5", "--count", "1000000", "--output", "made.h5"}, surroundings);
+  EXPECT_EQ(ended.status, -1) << ended.err;
+  EXPECT_EQ(place.files(), before);
+}
+
+TEST(Sample, DrawsTheFirstOfManyImages) {
+  if (!gnuplot_is_there()) GTEST_SKIP() << "there is no gnuplot for the picture";
+  const ImagesPlace place("causal");
+  place.train("run", {"train.steps=0"});
+  Surroundings surroundings;
+  surroundings.gnuplot = true;
+  const auto out = [&](const std::string& count) {
+    const Ended ended = place.run(
+        {"sample", "--checkpoint", "run/checkpoint.h5", "--count", count, "--output", "made.h5"}, surroundings);
+    expect_success(ended);
+    return ended.out;
+  };
+  EXPECT_NE(out("401").find("picture of the first 400: made.png\n"), std::string::npos);
+  EXPECT_NE(out("400").find("picture: made.png\n"), std::string::npos);
 }
 
 TEST(Sample, TakesAModelThatGoesFromTokenToToken) {

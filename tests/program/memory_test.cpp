@@ -1,11 +1,13 @@
 // What a run takes from Kokkos: as much as `check` says, nothing more after the first step; and how kernels are named.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/tools.hpp"
 #include "driver/experiment.hpp"
 #include "driver/session.hpp"
+#include "io/image_file.hpp"
 #include "program.hpp"
 
 namespace ridgeline::program {
@@ -74,6 +76,40 @@ TEST(Memory, CheckSaysWhatARunTakes) {
   expect_need<float>({"train.steps=2", "model.width=64", "model.blocks=3", "ffn.mlp.hidden=256"});
   expect_need<float>({"train.steps=2", "data.resample=yes", "data.mask_channel=yes", "data.functions=300"});
   expect_need<float>({"train.steps=2", "attention.functional.order=direct", "data.x=-3 3 0.02"});
+}
+
+/// Blank images of 12 x 10 pixels, so many of them made for the report.
+Experiment experiment_of_images(const Place& place, int made) {
+  Images images;
+  images.count = 8;
+  images.rows = 12;
+  images.columns = 10;
+  images.channels = 1;
+  images.levels.assign(static_cast<std::size_t>(images.count) * images.tokens(), 0);
+  images.labels.assign(static_cast<std::size_t>(images.count), 0);
+  hdf5::write_atomically(place / "images.h5", [&](hdf5::File& file) { write_images(file, "train", images); });
+  place.put("images.ini",
+            "[data]\ntask = images\nfile = images.h5\nlevels = 2\n[model]\nwidth = 32\nblocks = 2\nattention = causal\n"
+            "[train]\nsteps = 1\n");
+  return read_experiment(Deck::read((place / "images.ini").string()),
+                         {Override::parse("report.samples=" + std::to_string(made))});
+}
+
+TEST(Memory, WhatMakesTheReportsImagesIsCounted) {
+  const Place place;
+  const auto need_and_held = [&](int made) {
+    const Experiment experiment = experiment_of_images(place, made);
+    Model<float> model(experiment.model);
+    const double need = memory_need(experiment, model).total();
+    const Listener listener;
+    const Session<float> session(experiment);
+    return std::make_pair(need, listener.bytes);
+  };
+  need_and_held(0);  // what Kokkos keeps from its first kernels on
+  const auto [need_without, held_without] = need_and_held(0);
+  const auto [need, held] = need_and_held(8);
+  EXPECT_GT(held, held_without);
+  EXPECT_NEAR(need - need_without, held - held_without, 0.02 * (held - held_without));
 }
 
 TEST(Memory, ExperimentOfTheManualFitsWhatCheckSays) {

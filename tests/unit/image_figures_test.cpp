@@ -50,6 +50,15 @@ TEST(ImageFigures, InColourAndWithAScale) {
   expect_drawn(groups_figure("two channels", {tiles(5, {4, 3}, 2)}, 3));
 }
 
+TEST(ImageFigures, MayBeDrawnAsPngAlone) {
+  const auto gnuplot = find_program("gnuplot");
+  if (!gnuplot) GTEST_SKIP() << "gnuplot is not installed";
+  const Rendered drawn = render(groups_figure("one", {tiles(3, {2, 2}, 1)}, 3), *gnuplot, Forms::png);
+  EXPECT_EQ(drawn.complaint, "");
+  EXPECT_EQ(drawn.svg, "");
+  EXPECT_EQ(drawn.png.substr(1, 3), "PNG");
+}
+
 TEST(ImageFigures, OfNothingAreNone) {
   EXPECT_EQ(groups_figure("none", {}, 3).script, "");
   EXPECT_EQ(groups_figure("none", {tiles(0, {2, 2}, 1)}, 3).script, "");

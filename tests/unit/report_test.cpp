@@ -187,7 +187,8 @@ TEST(Report, RemovesPicturesOfSetsThatAreGone) {
   std::filesystem::create_directories(figures);
   std::filesystem::create_directory(folder / "bin");
   write_run(folder / "run");
-  const std::vector<std::string> old{"predictions_old.svg", "predictions_old.png"};
+  const std::vector<std::string> old{"predictions_old.svg", "predictions_old.png", "generated.svg",
+                                     "generated.png",       "score_biases.svg",    "score_biases.png"};
   const std::vector<std::string> others{"predictions_old.txt", "notes.svg", "predictions_train.svg"};
   const auto put_all = [&] {
     for (const auto* names : {&old, &others}) {
@@ -214,6 +215,65 @@ TEST(Report, RemovesPicturesOfSetsThatAreGone) {
   EXPECT_EQ(draw_report(folder / "run").without_pictures, "");
   expect_removed();
   EXPECT_EQ(content_of(figures / "predictions_train.svg"), "new\n");
+}
+
+/// results.h5 with a bias of two heads for each of so many blocks.
+void write_biases(const std::filesystem::path& folder, int blocks) {
+  hdf5::write_atomically(folder / "results.h5", [&](hdf5::File& file) {
+    write_result_set(file, sine_set("train", 2, 3));
+    write_time(file, {});
+    write_facts(file, {}, {"train"});
+    for (int block = 0; block < blocks; ++block)
+      file.write<double>("score_biases/block " + std::to_string(block), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {2, 5});
+  });
+}
+
+/// The script of the picture of biases: all that is drawn by a gnuplot that copies its script.
+std::string script_of_biases(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder / "bin");
+  write_gnuplot(folder / "bin",
+                "cd \"${2%/*}\"; while read -r line; do echo \"$line\"; done < \"$2\" > figure.svg; echo > figure.png");
+  const Environment path("PATH", (folder / "bin").string());
+  EXPECT_EQ(draw_report(folder).without_pictures, "");
+  return content_of(folder / "figures/score_biases.svg");
+}
+
+TEST(Report, ShowsBiasesOfBlocksByTheirNumbers) {
+  const TemporaryFolder folder;
+  write_biases(folder.path(), 11);
+  const std::string script = script_of_biases(folder.path());
+  std::size_t last = 0;
+  for (int block = 0; block < 11; ++block) {
+    const std::size_t at = script.find("'block " + std::to_string(block) + "'");
+    ASSERT_NE(at, std::string::npos) << block;
+    EXPECT_GT(at, last) << block;
+    last = at;
+  }
+}
+
+TEST(Report, ShowsTheHeadsThatTheDeckAsksFor) {
+  const TemporaryFolder folder;
+  write_biases(folder.path(), 1);
+  const auto shows = [&](int head) {
+    return script_of_biases(folder.path()).find("'head " + std::to_string(head) + "'") != std::string::npos;
+  };
+  put(folder / "deck.ini", "[report]\ntisa_heads = 01\n");
+  EXPECT_FALSE(shows(0));
+  EXPECT_TRUE(shows(1));
+  // All of them where no deck says.
+  put(folder / "deck.ini", "");
+  EXPECT_TRUE(shows(0) && shows(1));
+  std::filesystem::remove(folder / "deck.ini");
+  EXPECT_TRUE(shows(0) && shows(1));
+}
+
+TEST(Report, OfADeckThatCannotBeUnderstoodIsRefused) {
+  const TemporaryFolder folder;
+  write_biases(folder.path(), 1);
+  for (const char* deck : {"no deck at all\n", "[report]\ntisa_heads = first\n", "[report]\ntisa_heads = 0 all\n"}) {
+    put(folder / "deck.ini", deck);
+    expect_contains(file_error([&] { draw_report(folder.path()); }), (folder / "deck.ini").string());
+  }
 }
 
 TEST(Report, SaysWhyAFolderCannotBeRead) {
