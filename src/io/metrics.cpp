@@ -14,11 +14,10 @@ const std::vector<MetricKind>& metric_kinds() {
   static const std::vector<MetricKind> kinds{
       {"mse", "mse", "MSE, all points", "mean squared error", "MSE: mean squared error.", false},
       {"mse_hidden", "mse hidden", "MSE, hidden points", "mean squared error over hidden points", "", false},
-      {"mse_shown", "mse shown", "MSE, shown points", "mean squared error over shown points", "", false},
+      {"mse_shown", "mse shown", "MSE, shown points", "mean squared error over shown points",
+       "“–”: there are no such points.", false},
       {"relative_l2", "relative L2", "relative L<sub>2</sub>", "relative L2 error",
-       "Relative L<sub>2</sub>: the mean over functions of ‖prediction − truth‖ / ‖truth‖. “–”: there are no such "
-       "points.",
-       false},
+       "Relative L<sub>2</sub>: the mean over functions of ‖prediction − truth‖ / ‖truth‖.", false},
       {"bits_per_dimension", "bits/dim", "bits per dimension", "bits per dimension",
        "Bits per dimension: how much of a surprise a pixel's level in a channel is to the model, −log<sub>2</sub> of "
        "its "
@@ -38,6 +37,10 @@ const MetricKind* find_metric(const std::string& name) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
+bool Metrics::has(const std::string& name) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == name; });
+}
+
 double Metrics::operator[](const std::string& name) const {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == name; });
@@ -45,16 +48,10 @@ double Metrics::operator[](const std::string& name) const {
 }
 
 std::vector<MetricKind> kinds_of(const std::vector<SetMetrics>& sets) {
-  const auto has = [](const Metrics& metrics, const char* name) {
-    const auto& entries = metrics.entries();
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const Metrics::Entry& entry) { return entry.first == name; });
-  };
   std::vector<MetricKind> found;
   for (const MetricKind& kind : metric_kinds())
-    if (std::any_of(sets.begin(), sets.end(), [&](const SetMetrics& set) {
-          return has(set.untrained, kind.name) || has(set.trained, kind.name);
-        }))
+    if (std::any_of(sets.begin(), sets.end(),
+                    [&](const SetMetrics& set) { return set.untrained.has(kind.name) || set.trained.has(kind.name); }))
       found.push_back(kind);
   return found;
 }

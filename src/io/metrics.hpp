@@ -34,6 +34,7 @@ class Metrics {
   Metrics() = default;
   Metrics(std::initializer_list<Entry> entries) : entries_(entries) {}
 
+  bool has(const std::string& name) const;
   /// NaN where there is none of this name.
   double operator[](const std::string& name) const;
   void add(std::string name, double value) { entries_.emplace_back(std::move(name), value); }

@@ -160,24 +160,49 @@ std::vector<std::string> names_in_comparison(const std::string& csv, const fs::p
   return names;
 }
 
+namespace {
+
+/// A column of the table on the screen: the first figure of a set, of which there is another for every kind of task.
+struct Column {
+  std::string set;
+  MetricKind metric;
+  std::string title() const { return set + " " + metric.label; }
+  std::size_t width() const { return std::max<std::size_t>(11, character_count(title())); }
+  std::string text_of(const ComparedRun& run) const {
+    const SetMetrics* own = run.find_set(set);
+    return own != nullptr && own->trained.has(metric.name) ? fmt::format("{:.5g}", own->trained[metric.name]) : "-";
+  }
+};
+
+std::vector<Column> columns_of(const std::vector<ComparedRun>& runs) {
+  std::vector<Column> columns;
+  for (const std::string& name : sets_of(runs))
+    for (const ComparedRun& run : runs) {
+      const SetMetrics* set = run.find_set(name);
+      const std::vector<MetricKind> kinds = set != nullptr ? ridgeline::kinds_of({*set}) : std::vector<MetricKind>();
+      const auto is_there = [&](const Column& column) {
+        return column.set == name && std::string(column.metric.name) == kinds.front().name;
+      };
+      if (!kinds.empty() && std::none_of(columns.begin(), columns.end(), is_there))
+        columns.push_back({name, kinds.front()});
+    }
+  return columns;
+}
+
+}  // namespace
+
 std::string comparison_table(const std::vector<ComparedRun>& runs) {
-  const std::vector<std::string> sets = sets_of(runs);
+  const std::vector<Column> columns = columns_of(runs);
   std::size_t width = 4;
   for (const ComparedRun& run : runs) width = std::max(width, character_count(run.name));
   const auto padded = [&](const std::string& name) { return name + std::string(width - character_count(name), ' '); };
   std::string text = padded("deck") + fmt::format("  {:>10}  {:>9}  {:>9}", "parameters", "seconds", "steps/s");
-  const MetricKind& metric = compared_metric(runs);
-  const std::string ending = std::string(" ") + metric.label;
-  const auto length = [&](const std::string& set) { return character_count(set) + ending.size(); };
-  const auto set_width = [&](const std::string& set) { return std::max<std::size_t>(11, length(set)); };
-  for (const std::string& set : sets) text += std::string(2 + set_width(set) - length(set), ' ') + set + ending;
+  for (const Column& column : columns)
+    text += std::string(2 + column.width() - character_count(column.title()), ' ') + column.title();
   for (const ComparedRun& run : runs) {
     text += fmt::format("\n{}  {:>10}  {:>9.4g}  {:>9.4g}", padded(run.name), fact(run, "parameters"), run.seconds(),
                         run.steps_per_second());
-    for (const std::string& name : sets) {
-      const SetMetrics* set = run.find_set(name);
-      text += fmt::format("  {:>{}}", set ? fmt::format("{:.5g}", set->trained[metric.name]) : "-", set_width(name));
-    }
+    for (const Column& column : columns) text += fmt::format("  {:>{}}", column.text_of(run), column.width());
   }
   return text;
 }

@@ -42,7 +42,7 @@ ComparedRun read_compared_run(const std::filesystem::path& folder);
 
 /// The kinds of figure that any of the runs has, in metric_kinds' order.
 std::vector<MetricKind> kinds_of(const std::vector<ComparedRun>& runs);
-/// The one that is drawn and shown on the screen: the first of these. Runs of tasks that have others show none.
+/// The one that is drawn: the first of these. Runs of tasks that have others show none.
 const MetricKind& compared_metric(const std::vector<ComparedRun>& runs);
 
 /// Names of the sets of all runs, in the order of first mention.
@@ -54,7 +54,7 @@ std::string comparison_csv(const std::vector<ComparedRun>& runs);
 /// The column `deck` of a comparison.csv. Throws Error(Exit::file), naming `path`, where the text is none.
 std::vector<std::string> names_in_comparison(const std::string& csv, const std::filesystem::path& path);
 
-/// The same in short, for the screen.
+/// The same in short, for the screen: of every set the first figure of each task that it is of, "-" where a run lacks it.
 std::string comparison_table(const std::vector<ComparedRun>& runs);
 
 /// A key of the resolved decks that has not the same value in all of them.

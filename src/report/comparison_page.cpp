@@ -99,14 +99,15 @@ std::string metrics_table(const std::vector<ComparedRun>& runs) {
     for (const std::string& name : sets)
       for (const MetricKind& kind : kinds) {
         const SetMetrics* set = run.find_set(name);
-        const std::string text = set == nullptr ? "" : short_number(set->trained[kind.name]);
-        const bool is_best = set != nullptr && set->trained[kind.name] == best_of(runs, name, kind);
+        const bool has = set != nullptr && set->trained.has(kind.name);
+        const std::string text = has ? short_number(set->trained[kind.name]) : "";
+        const bool is_best = has && set->trained[kind.name] == best_of(runs, name, kind);
         html += is_best ? "<td><strong>" + text + "</strong></td>" : "<td>" + text + "</td>";
       }
     html += "</tr>\n";
   }
   return html + "</tbody>\n</table></div>\n<p class=\"small\">The best of each column is bold." + explanations +
-         " Empty: the deck has no such set. comparison.csv has every metric.</p>\n";
+         " Empty: the deck has no such set, or its task no such figure. comparison.csv has every metric.</p>\n";
 }
 
 std::string differences_table(const std::vector<ComparedRun>& runs) {

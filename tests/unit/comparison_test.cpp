@@ -116,6 +116,27 @@ TEST(Comparison, TableForTheScreenKeepsItsColumns) {
             "b             1234          2         20          0.5            -");
 }
 
+ComparedRun run_of_images(const std::string& name) {
+  ComparedRun run = run_of(name, 1, {"train"});
+  run.sets = {{"train", {}, {{"bits_per_dimension", 1.75}, {"cross_entropy", 1.5}, {"accuracy", 0.5}}}};
+  return run;
+}
+
+TEST(Comparison, TableForTheScreenHasTheFigureOfEveryTask) {
+  EXPECT_EQ(comparison_table({run_of("sine", 0.25, {"train"}), run_of_images("digits")}),
+            "deck    parameters    seconds    steps/s    train mse  train bits/dim\n"
+            "sine          1234          2         20         0.25               -\n"
+            "digits        1234          2         20            -            1.75");
+}
+
+TEST(Comparison, PageExplainsWhatItShows) {
+  const std::string of_one_task = comparison_html("one", {run_of("sine", 0.25)}, {}, "");
+  EXPECT_EQ(of_one_task.find("there are no such points"), std::string::npos);
+  const std::string of_two = comparison_html("two", {run_of("sine", 0.25, {"train"}), run_of_images("digits")}, {}, "");
+  EXPECT_EQ(of_two.find("<td>–</td>"), std::string::npos);
+  expect_contains(of_two, "Empty: the deck has no such set, or its task no such figure.");
+}
+
 /// All that gnuplot says to a picture of these runs; nothing where it draws it.
 std::string complaint_about(const std::vector<ComparedRun>& runs) {
   const TemporaryFolder folder;
