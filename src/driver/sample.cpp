@@ -37,8 +37,8 @@ bool is_made_by_sample(const std::filesystem::path& path) {
   }
 }
 
-/// Throws Error(Exit::mistake) where --output, or the picture beside it, would replace anything but images that were made
-/// before: a checkpoint, a run's results, the task's data, or what --given names.
+/// Throws Error(Exit::mistake) where --output, or the picture beside it, would replace anything but images that were
+/// made before: a checkpoint, a run's results, the task's data, or what --given names.
 void check_output(const CommandLine& line) {
   namespace fs = std::filesystem;
   std::error_code none;

@@ -54,7 +54,7 @@ std::string comparison_csv(const std::vector<ComparedRun>& runs);
 /// The column `deck` of a comparison.csv. Throws Error(Exit::file), naming `path`, where the text is none.
 std::vector<std::string> names_in_comparison(const std::string& csv, const std::filesystem::path& path);
 
-/// The same in short, for the screen: of every set the first figure of each task that it is of, "-" where a run lacks it.
+/// The same in short, for the screen: of every set the first figure of each task that it is of, "-" where a run has none.
 std::string comparison_table(const std::vector<ComparedRun>& runs);
 
 /// A key of the resolved decks that has not the same value in all of them.

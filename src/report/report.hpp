@@ -17,9 +17,9 @@ struct Report {
 
 /// Draws figures/*.svg, figures/*.png and report.html from deck.ini, history.csv and results.h5, whichever are there
 /// (results.h5 or history.csv at least). Without gnuplot on PATH, or a temporary folder for it, the page is written
-/// without pictures and `without_pictures` says so: print it, it is no failure. Pictures of an earlier report that this one
-/// has not are removed. Throws Error(Exit::file) when the folder holds no run, a
-/// file in it cannot be understood, or something cannot be written.
+/// without pictures and `without_pictures` says so: print it, it is no failure. Pictures of an earlier report that this
+/// one has not are removed. Throws Error(Exit::file) when the folder holds no run, a file in it cannot be understood, or
+/// something cannot be written.
 Report draw_report(const std::filesystem::path& run_directory);
 
 /// A picture of images, beside the file that they are in.
