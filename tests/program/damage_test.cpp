@@ -34,12 +34,10 @@ class Damage : public ::testing::Test {
   enum class Way { eval, resume };
 
   Ended read(Way way) const {
-    Surroundings surroundings;
-    surroundings.seconds = 20;
     const Arguments arguments = way == Way::eval
                                     ? Arguments{"eval", "tiny.ini", "--checkpoint", "run/checkpoint.h5", "-o", "new"}
                                     : Arguments{"run", "tiny.ini", "-o", "run", "--resume", "--set", "train.epochs=3"};
-    return place_.run(arguments, surroundings);
+    return place_.run(arguments);
   }
 
   std::map<std::string, std::string> contents() const {

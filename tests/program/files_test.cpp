@@ -179,10 +179,8 @@ TEST(Files, AWorkingFolderThatIsGone) {
 void expect_refused(const Place& place, const std::string& checkpoint, const std::vector<std::string>& parts,
                     const std::vector<std::string>& settings = {}) {
   const std::vector<std::string> before = place.files();
-  Surroundings surroundings;
-  surroundings.seconds = 20;
-  const Ended ended = place.run(
-      with_settings({"eval", "tiny.ini", "--checkpoint", checkpoint, "-o", "refused"}, settings), surroundings);
+  const Ended ended =
+      place.run(with_settings({"eval", "tiny.ini", "--checkpoint", checkpoint, "-o", "refused"}, settings));
   const std::string sentence = expect_sentence(ended, 4);
   expect_contains(sentence, checkpoint);
   for (const std::string& part : parts) expect_contains(sentence, part);

@@ -15,9 +15,7 @@ using test::expect_contains;
 /// What a mistake must say, and that nothing was written.
 void expect_mistake(const Place& place, const Arguments& arguments, const std::vector<std::string>& parts) {
   const std::vector<std::string> before = place.files();
-  Surroundings surroundings;
-  surroundings.seconds = 20;
-  const Ended ended = place.run(arguments, surroundings);
+  const Ended ended = place.run(arguments);
   const std::string sentence = expect_sentence(ended, 2);
   EXPECT_EQ(ended.out, "");
   for (const std::string& part : parts) expect_contains(sentence, part);
@@ -316,7 +314,6 @@ TEST(Mistakes, MoreThanTheProcessMayHave) {
   if (is_watched) GTEST_SKIP() << "a sanitizer takes more address space than any limit";
   const Place place;
   Surroundings surroundings;
-  surroundings.seconds = 20;
   surroundings.address_space = std::size_t{3} << 30;
   const std::string sentence =
       expect_sentence(place.run(with_settings({"run", "tiny.ini"}, {"eval.far.x=0 3e7 1"}), surroundings), 2);

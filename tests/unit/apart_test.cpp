@@ -63,16 +63,16 @@ TEST(Apart, WhateverEndsTheChildIsTold) {
 TEST(Apart, AChildThatIsSilentIsEnded) {
   const Heard heard = hear(
       [](const Send& send) {
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < 11; ++i) {
           send({"still there"});
           std::this_thread::sleep_for(std::chrono::milliseconds(300));
         }
         std::this_thread::sleep_for(std::chrono::hours(1));
       },
-      1);
+      3);
   EXPECT_TRUE(heard.ending.silent);
-  EXPECT_EQ(heard.ending.text, "it did not come back within 1 s");
-  EXPECT_EQ(heard.messages.size(), 4U);
+  EXPECT_EQ(heard.ending.text, "it did not come back within 3 s");
+  EXPECT_EQ(heard.messages.size(), 11U);
   EXPECT_EQ(heard.ended, 1);
 }
 
