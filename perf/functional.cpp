@@ -6,14 +6,15 @@
 //   functional WORK --count
 //   functional WORK --launches
 //
-// WORK: step, a training step of the deck, or attention of B samples of N tokens, forward and backward, in single precision:
-// BxN, functional attention (width 128, 8 heads, 8 basis functions), or LAYER/BxN, such as causal/8x1024 (width 64, 4
-// heads).
+// WORK: step, a training step of the deck, or attention of B samples of N tokens, forward and backward, in single
+// precision: BxN, functional attention (width 128, 8 heads, 8 basis functions), or LAYER/BxN, such as causal/8x1024
+// (width 64, 4 heads).
 //
-// Timing prints one JSON line: "work", "threads", "operations" of a call, "milliseconds" of each call and the "gemm" rate
-// in GFLOP/s before and after, both by the clock on the wall and in processor time, and in bytes what was "resident"
-// before the work was made and the "peak" while it was timed. --values writes each array as FOLDER/NAME.f32, with the
-// shapes in FOLDER/arrays.json. --count is for perf/check, under callgrind, --launches for perf/device (see perf/functional/launches.hpp).
+// Timing prints one JSON line: "work", "threads", "operations" of a call, "milliseconds" of each call and the "gemm"
+// rate in GFLOP/s before and after, both by the clock on the wall and in processor time, and in bytes what was
+// "resident" before the work was made and the "peak" while it was timed. --values writes each array as FOLDER/NAME.f32,
+// with the shapes in FOLDER/arrays.json. --count is for perf/check, under callgrind, --launches for perf/device (see
+// perf/functional/launches.hpp).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

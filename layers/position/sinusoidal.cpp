@@ -1,5 +1,5 @@
-// position/sinusoidal: waves of the token's number, from one of length 2π to one of nearly 10000 · 2π (Vaswani and others
-// 2017).
+// position/sinusoidal: waves of the token's number, from one of length 2π to one of nearly 10000 · 2π (Vaswani and
+// others 2017).
 //
 //   value[p, 2i] = sin(p 10000^(-2i/d)),  value[p, 2i+1] = cos of the same, over d channels, an odd number too
 #include <cmath>

@@ -29,8 +29,9 @@ class Work {
   virtual void write_values(const WriteArray& write) = 0;
 };
 
-/// `step`, a training step of the deck; BxN, functional attention of width 128, 8 heads and 8 basis functions on B samples
-/// of N tokens; or LAYER/BxN, another attention layer, of width 64 and 4 heads. Throws Error(Exit::mistake) for another name, and for what is wrong with the deck.
+/// `step`, a training step of the deck; BxN, functional attention of width 128, 8 heads and 8 basis functions on B
+/// samples of N tokens; or LAYER/BxN, another attention layer, of width 64 and 4 heads. Throws Error(Exit::mistake) for
+/// another name, and for what is wrong with the deck.
 std::unique_ptr<Work> make_work(const std::string& name, const std::string& deck,
                                 const std::vector<Override>& overrides);
 

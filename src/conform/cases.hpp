@@ -41,7 +41,8 @@ Cases cases_of(const LayerName& layer, const Making& making = {});
 /// of its own. A layer has no such bounds.
 Sizes fitting(const LayerName& layer, const Sizes& sizes);
 
-/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "a matrix of 57 by 9", for a position "19 tokens, 5 channels".
+/// "3 samples of 19 tokens, 9 to 5 channels", for an activation "a matrix of 57 by 9", for a position "19 tokens, 5
+/// channels".
 std::string text(const Case& tried);
 
 /// "--option heads=3", …

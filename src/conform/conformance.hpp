@@ -68,9 +68,9 @@ std::string report(const Conformance& conformance, const std::vector<std::string
 
 /// For machines: {"layer": "KIND/NAME", "origin": …, "version": …, "options": {…}, "conforms": …, "seconds": …,
 /// "passed": n, "failed": n, "not_applicable": n, "refused": […], "checks": [{"name": …, "purpose": …, "result":
-/// "passed" | "failed" | "not applicable", "cases": n, "left_out": n, "text": …, "number": … or null, "shape": {"batch": …, "tokens":
-/// …, "inputs": …, "outputs": …} or null, "options": {…} or null, "command": … or null}, …]}, with a line break at the
-/// end.
+/// "passed" | "failed" | "not applicable", "cases": n, "left_out": n, "text": …, "number": … or null, "shape":
+/// {"batch": …, "tokens": …, "inputs": …, "outputs": …} or null, "options": {…} or null, "command": … or null}, …]},
+/// with a line break at the end.
 std::string report_json(const Conformance& conformance, const std::vector<std::string>& words);
 
 /// For machines, of a layer that could not be tried at all: {"layer": "KIND/NAME", "conforms": false, "error": …}.

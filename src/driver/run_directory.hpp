@@ -19,9 +19,9 @@ class RunDirectory {
   /// run already and that is to be refused.
   RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier);
 
-  /// Makes the folder and locks it for as long as this object or a copy lives; with Earlier::overwrite removes the files
-  /// of the run that was there. Once that is done, nothing more. Throws Error(Exit::file), and Error(Exit::mistake) where another run works in it or has
-  /// begun in it.
+  /// Makes the folder and locks it for as long as this object or a copy lives; with Earlier::overwrite removes the
+  /// files of the run that was there. Once that is done, nothing more. Throws Error(Exit::file), and
+  /// Error(Exit::mistake) where another run works in it or has begun in it.
   void prepare();
 
   /// Whether there are files of a run; its log alone is none.

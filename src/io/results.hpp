@@ -6,12 +6,13 @@
 //                          columns where the tokens are an image's pixels, row by row
 //   /SET/inputs            [samples, tokens, channels]   attribute `channels`: their names
 //   /SET/targets           [samples, tokens, targets]    attribute `channels`: their names
-//   /SET/predictions       [samples, tokens, outputs]    of the trained model: targets, or logits of each target's levels
+//   /SET/predictions       [samples, tokens, outputs]    of the trained model: targets, or logits of their levels
 //   /SET/untrained_predictions  the same, of the model as initialised
 //   /SET/shown             [samples, tokens] uint8       1 where the target was part of the input
-//   /generated/images      what a trained model of images made, as an image file has it; labels beside, if it was told them
-//   /score_biases/BLOCK    [heads, 2 tokens - 1]         what attention adds to its scores, by distance from query to key;
-//                          attributes: position, its name; causal, 1 where keys behind the query are not looked at
+//   /generated/images      what a trained model of images made, as an image file has it; labels beside, if it was told
+//                          them
+//   /score_biases/BLOCK    [heads, 2 tokens - 1]         what attention adds to its scores, by distance from query to
+//                          key; attributes: position, its name; causal, 1 where keys behind the query are not looked at
 //   /time                  names, seconds, calls: one entry a region
 #pragma once
 
@@ -65,8 +66,8 @@ inline constexpr const char* generated_group = "generated";
 inline constexpr const char* bias_group = "score_biases";
 
 /// Why a set cannot have this name, as the rest of a sentence, or empty when it can. It names a group here, a column of
-/// history.csv and a picture: "time", "set_names", "generated", "score_biases", "", "." and ".." are taken, slashes, commas, quotes and control
-/// characters are refused. Decks are checked with it too.
+/// history.csv and a picture: "time", "set_names", "generated", "score_biases", "", "." and ".." are taken, slashes,
+/// commas, quotes and control characters are refused. Decks are checked with it too.
 std::string why_not_a_set_name(const std::string& name);
 
 /// Writes the file atomically. Throws Error(Exit::file), also when an array's length does not fit its shape.

@@ -15,8 +15,9 @@ enum class PositionMode { add, concatenate };
 template <class Scalar>
 class InputPosition {
  public:
-  /// Its parameters are declared in the setup's scope, which is one of `parameters`. Throws Error(Exit::mistake) where the position is none of tokens,
-  /// cannot be made, or is to be added and has other channels than the width (setup.outputs).
+  /// Its parameters are declared in the setup's scope, which is one of `parameters`. Throws Error(Exit::mistake) where
+  /// the position is none of tokens, cannot be made, or is to be added and has other channels than the width
+  /// (setup.outputs).
   InputPosition(const LayerEntry& entry, PositionMode mode, Setup<Scalar>& setup, const Parameters<Scalar>& parameters);
 
   /// Channels that the encoder is given besides `inputs` (setup.inputs) of its own.
