@@ -20,9 +20,9 @@ namespace po = boost::program_options;
 namespace ridgeline {
 namespace {
 
-constexpr std::int64_t most_threads = 512;  // of Kokkos' OpenMP back end, which does not look
-constexpr std::int64_t most_samples = 1000000;
-constexpr std::int64_t most_profile_steps = 10000;  // some hundred megabytes of trace
+constexpr int most_threads = 512;  // of Kokkos' OpenMP back end, which does not look
+constexpr int most_samples = 1000000;
+constexpr int most_profile_steps = 10000;  // some hundred megabytes of trace
 
 // An option of one or more commands: how it is written, what it does, where its value goes.
 struct Flag {
@@ -309,31 +309,25 @@ void read_argument(const Command& command, const po::variables_map& values, Comm
     line.*command.field = words[0];
 }
 
-// A whole number from `least` to `most`.
-int read_count(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
-  std::int64_t count = 0;
-  const NumberError error = read_number(text, count);
-  const std::string given = option + " " + excerpt(text);
-  const std::string allowed = "; it takes a whole number from " + number_text(least) + " to " + number_text(most) + ".";
-  if (error == NumberError::malformed) throw mistake(given + " is not a whole number" + allowed);
-  if (error == NumberError::out_of_range || count < least || count > most)
-    throw mistake(given + " is out of range" + allowed);
-  return static_cast<int>(count);
+// A number of the kind ("a whole number") and in the range ("from 0 to 9") that are said.
+template <class Number>
+Number read_within(const std::string& option, const std::string& text, Number least, Number most,
+                   const std::string& kind, const std::string& range) {
+  Number number = 0;
+  const NumberError error = read_number(text, number);
+  if (error == NumberError::none && number >= least && number <= most) return number;
+  throw mistake(option + " " + excerpt(text) + " is " +
+                (error == NumberError::malformed ? "not " + kind : "out of range") + "; it takes " + kind + " " +
+                range + ".");
 }
 
-double read_temperature(const std::string& text) {
-  double temperature = 0;
-  if (read_number(text, temperature) != NumberError::none || temperature < 0)
-    throw mistake("--temperature " + excerpt(text) + " is out of range; it takes a number of at least 0.");
-  return temperature;
+std::int64_t read_whole(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
+  return read_within(option, text, least, most, "a whole number",
+                     "from " + number_text(least) + " to " + number_text(most));
 }
 
-std::uint64_t read_seed(const std::string& text) {
-  std::int64_t seed = 0;
-  if (read_number(text, seed) != NumberError::none || seed < 0)
-    throw mistake("--seed " + excerpt(text) + " is out of range; it takes a whole number from 0 to " +
-                  std::to_string(std::numeric_limits<std::int64_t>::max()) + ".");
-  return static_cast<std::uint64_t>(seed);
+int read_count(const std::string& option, const std::string& text, int least, int most) {
+  return static_cast<int>(read_whole(option, text, least, most));
 }
 
 // What `sample` is told.
@@ -341,8 +335,12 @@ void read_sampling(const po::variables_map& values, CommandLine& line) {
   const auto text = [&](const char* name) { return values[name].as<std::string>(); };
   if (values.count("count") > 0) line.count = read_count("--count", text("count"), 1, most_samples);
   if (values.count("class") > 0) line.label = read_count("--class", text("class"), 0, most_samples);
-  if (values.count("temperature") > 0) line.temperature = read_temperature(text("temperature"));
-  if (values.count("seed") > 0) line.seed = read_seed(text("seed"));
+  if (values.count("temperature") > 0)
+    line.temperature = read_within("--temperature", text("temperature"), 0.0, std::numeric_limits<double>::max(),
+                                   "a number", "of at least 0");
+  if (values.count("seed") > 0)
+    line.seed =
+        static_cast<std::uint64_t>(read_whole("--seed", text("seed"), 0, std::numeric_limits<std::int64_t>::max()));
   if (values.count("keep") > 0) line.keep = read_count("--keep", text("keep"), 0, most_samples);
   if (line.keep.has_value() == line.given.empty())
     throw mistake(line.keep ? "--keep says how much of the images of --given stays, and needs it."
