@@ -10,7 +10,7 @@ namespace {
 std::shared_ptr<Task> sine() {
   const TaskEntry& entry = TaskRegistry::instance().get("sine");
   const OptionValues values = OptionValues::defaults(entry.options);
-  return entry.make(values, values, 1, "perf");
+  return entry.make(values, values, 1, "perf", nullptr);
 }
 
 }  // namespace

@@ -320,7 +320,7 @@ void OptionValues::Storage::store(const po::options_description& description, co
 
   po::parsed_options parsed(&description);
   parsed.options.emplace_back(text.key, words_of(*option, value));
-  if (option->is_paths())
+  if (option->holds_paths())
     for (std::string& path : parsed.options.back().value)
       path = std::filesystem::absolute(std::filesystem::path(text.folder) / path).lexically_normal().string();
   try {

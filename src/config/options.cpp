@@ -113,6 +113,7 @@ std::string Option::type_text() const {
     case Type::flag:
       return "yes or no";
     case Type::text:
+      if (holds_paths_) return "path";
       return choices_.empty() ? "text" : "choice";
     case Type::choice:
       return "choice";
@@ -122,7 +123,7 @@ std::string Option::type_text() const {
       return counted(*this, "number", "numbers");
     case Type::texts:
       if (!kind_.empty()) return counted(*this, kind_ + " layer", kind_ + " layers");
-      return paths_ ? "paths" : counted(*this, "word", "words");
+      return holds_paths_ ? "paths" : counted(*this, "word", "words");
   }
   throw std::logic_error("an option of an unknown type: " + name_);
 }
@@ -146,7 +147,7 @@ std::string Option::allowed_text() const {
     const std::string words = choices_.empty() ? "" : " or " + phrase(choices_, "or");
     return "the name of a registered " + kind_ + " layer" + words;
   }
-  std::string what = is_list() ? type_text() : type_ == Type::text ? "text" : "a " + type_text();
+  std::string what = is_list() ? type_text() : type_text() == "text" ? "text" : "a " + type_text();
   if (!choices_.empty()) return (is_list() ? what + " out of " : "one of ") + join(choices_, ", ");
   const std::string range = range_text();
   return range.empty() ? what : what + (range.compare(0, 3, "at ") == 0 ? " of " : " ") + range;
@@ -195,10 +196,16 @@ Option& OptionSet::texts(std::string name, const std::vector<std::string>& stand
   return add(Option(Type::texts, std::move(name), join(standard, " "), std::move(summary)));
 }
 
+Option& OptionSet::path(std::string name, std::string summary) {
+  Option& option = text(std::move(name), "", std::move(summary));
+  option.holds_paths_ = true;
+  return option;
+}
+
 Option& OptionSet::paths(std::string name, std::string summary) {
-  Option option(Type::texts, std::move(name), "", std::move(summary));
-  option.paths_ = true;
-  return add(std::move(option));
+  Option& option = texts(std::move(name), {}, std::move(summary));
+  option.holds_paths_ = true;
+  return option;
 }
 
 Option& OptionSet::layer(std::string name, std::string kind, std::string standard, std::string summary) {

@@ -60,12 +60,12 @@ class Option {
   const std::string& kind() const { return kind_; }
   bool is_required() const { return required_; }
   bool is_list() const { return type_ == Type::reals || type_ == Type::texts; }
-  /// Whether its words are paths, which become absolute when they are read.
-  bool is_paths() const { return paths_; }
+  /// Whether its text or its words are paths, which become absolute when they are read.
+  bool holds_paths() const { return holds_paths_; }
   std::size_t least_entries() const { return least_entries_; }
   std::size_t most_entries() const { return most_entries_; }
 
-  /// "whole number", "number", "yes or no", "text", "choice", "attention layer", "3 numbers", "words".
+  /// "whole number", "number", "yes or no", "text", "path", "choice", "attention layer", "3 numbers", "words".
   std::string type_text() const;
   /// The range or choices in few words, for a table: "at least 1", "above 0, at most 1", "joint, per_head"; or empty.
   std::string range_text() const;
@@ -92,7 +92,7 @@ class Option {
   std::size_t least_entries_ = 0;
   std::size_t most_entries_ = std::numeric_limits<std::size_t>::max();
   bool required_ = false;
-  bool paths_ = false;
+  bool holds_paths_ = false;
 };
 
 class OptionValues;
@@ -112,8 +112,10 @@ class OptionSet {
   Option& reals(std::string name, const std::vector<double>& standard, std::string summary);
   /// Words separated by white space.
   Option& texts(std::string name, const std::vector<std::string>& standard, std::string summary);
-  /// Files or folders, separated by white space, none by default: relative ones begin at the deck's folder, or, from the
-  /// command line, at the working folder.
+  /// A file or folder, none by default, which may have blanks in its name: a relative one begins at the deck's folder,
+  /// or, from the command line, at the working folder. Its value is a text.
+  Option& path(std::string name, std::string summary);
+  /// Likewise several, separated by white space; their values are texts.
   Option& paths(std::string name, std::string summary);
   /// The name of a registered layer of a kind; whoever reads the values says which are registered (LayerNames).
   Option& layer(std::string name, std::string kind, std::string standard, std::string summary);

@@ -16,8 +16,6 @@ namespace {
 /// Channels of a token's input that results.h5 can name.
 constexpr int most_inputs = 3000;
 
-const std::string& file_of(const OptionValues& set) { return set.texts("file").front(); }
-
 /// The images that a section names. Throws Error with the section's place.
 Images read(const OptionValues& set) {
   const std::string& part = set.text("part");
@@ -28,19 +26,20 @@ Images read(const OptionValues& set) {
       throw Error(error.status(), set.mistake("file", "cannot be used: ").what() + std::string(error.what()));
     }
   };
-  const hdf5::File file = of_file([&] { return hdf5::File::open(file_of(set)); });
+  const hdf5::File file = of_file([&] { return hdf5::File::open(set.text("file")); });
   const std::vector<std::string> parts = of_file([&] { return parts_with_images(file); });
   if (!parts.empty() && !holds_images(file, part))
-    throw set.mistake("part", fmt::format("is no group of {} that holds a dataset images; {} would be.", file_of(set),
-                                          phrase(parts, "or")));
+    throw set.mistake("part", fmt::format("is no group of {} that holds a dataset images; {} would be.",
+                                          set.text("file"), phrase(parts, "or")));
   return of_file([&] { return read_images(file, part, true); });
 }
 
-/// Those of the images that show what `classes` names.
-void choose(const OptionValues& set, Images& images) {
+/// Of every label of the images, whether `classes` names it.
+std::vector<bool> chosen_labels(const OptionValues& set, const Images& images) {
   const std::vector<std::string>& words = set.texts("classes");
-  if (words == std::vector<std::string>{"all"}) return;
-  std::vector<bool> is_chosen(static_cast<std::size_t>(images.largest_label) + 1);
+  std::vector<bool> is_chosen(static_cast<std::size_t>(images.largest_label) + 1,
+                              words == std::vector<std::string>{"all"});
+  if (is_chosen.front()) return is_chosen;
   for (const std::string& word : words) {
     std::int64_t label = 0;
     if (read_number(word, label) != NumberError::none || label < 0)
@@ -49,8 +48,16 @@ void choose(const OptionValues& set, Images& images) {
     if (std::find(images.labels.begin(), images.labels.end(), label) == images.labels.end())
       throw set.mistake("classes", fmt::format("has {}, which no image of the part {} shows; their labels reach {}.",
                                                label, excerpt(set.text("part")), images.largest_label));
+    if (is_chosen[static_cast<std::size_t>(label)])
+      throw set.mistake("classes", fmt::format("has {} twice; once is enough.", label));
     is_chosen[static_cast<std::size_t>(label)] = true;
   }
+  return is_chosen;
+}
+
+/// Those of the images that show what `classes` names, and the largest level of those.
+void choose(const OptionValues& set, Images& images) {
+  const std::vector<bool> is_chosen = chosen_labels(set, images);
   const std::size_t size = static_cast<std::size_t>(images.tokens()) * images.channels;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < images.labels.size(); ++i) {
@@ -62,16 +69,16 @@ void choose(const OptionValues& set, Images& images) {
   images.levels.resize(kept * size);
   images.labels.resize(kept);
   images.count = static_cast<int>(kept);
+  images.largest_level = *std::max_element(images.levels.begin(), images.levels.end());
 }
 
 class ImageTask final : public Task {
  public:
-  ImageTask(const OptionValues& data, const OptionValues& set) : images_(read(set)) {
-    const bool is_training_part = file_of(data) == file_of(set) && data.text("part") == set.text("part");
-    const Images trained = is_training_part ? Images() : read(data);
-    learn_from(is_training_part ? images_ : trained, data);
-    if (!is_training_part) compare(trained, set);
+  /// The training set, or a test set beside `train`.
+  ImageTask(const OptionValues& set, const ImageTask* train) : images_(read(set)) {
+    if (train == nullptr) learn(set);
     choose(set, images_);
+    if (train != nullptr) follow(*train, set);
   }
 
   int samples() const override { return images_.count; }
@@ -119,10 +126,9 @@ class ImageTask final : public Task {
   void make_extra(std::uint64_t index, Extra extra, double* channels) const override {
     const int number = number_of(index), of_a_token = extra_channels(extra);
     const std::uint16_t* image = images_.image(number);
-    const std::vector<double> targets(image, image + images_.tokens() * images_.channels);
     for (int token = 0; token < images_.tokens(); ++token)
-      encode_extra(extra, images_.labels[static_cast<std::size_t>(number)], targets.data() + token * images_.channels,
-                   channels + static_cast<std::size_t>(token) * of_a_token);
+      encode_extra_of(extra, images_.labels[static_cast<std::size_t>(number)], image + token * images_.channels,
+                      channels + static_cast<std::size_t>(token) * of_a_token);
   }
 
   void encode(const double* before, double* input) const override {
@@ -131,11 +137,12 @@ class ImageTask final : public Task {
   }
 
   void encode_extra(Extra extra, int label, const double* targets, double* channels) const override {
-    std::fill_n(channels, extra_channels(extra), 0.0);
-    if (extra == Extra::class_label)
-      channels[label] = 1;
-    else
-      mark(targets, channels);
+    encode_extra_of(extra, label, targets, channels);
+  }
+
+  bool is_same_set(const Task& other) const override {
+    const auto* images = dynamic_cast<const ImageTask*>(&other);
+    return images != nullptr && images->images_.levels == images_.levels && images->images_.labels == images_.labels;
   }
 
  private:
@@ -144,32 +151,44 @@ class ImageTask final : public Task {
   }
 
   /// 1 at the level of every channel of a pixel.
-  void mark(const double* levels, double* one_hot) const {
+  template <class Level>
+  void mark(const Level* levels, double* one_hot) const {
     for (int channel = 0; channel < images_.channels; ++channel)
       one_hot[channel * levels_ + static_cast<int>(levels[channel])] = 1;
   }
 
-  /// How many levels and classes there are, from the training part, whatever classes of it are chosen.
-  void learn_from(const Images& trained, const OptionValues& data) {
-    levels_ = static_cast<int>(data.integer("levels"));
-    classes_ = trained.largest_label + 1;
-    if (levels_ == 0) levels_ = trained.largest_level + 1;
-    if (trained.largest_level >= levels_)
-      throw data.mistake("levels", fmt::format("is too few: the images of the part {} have levels up to {}.",
-                                               excerpt(data.text("part")), trained.largest_level));
-    if (trained.channels * levels_ > most_inputs)
-      throw data.mistake(
-          data.integer("levels") > 0 ? "levels" : "file",
-          fmt::format("makes {} inputs of a pixel: {} levels in each of its channels, {} in all; at most "
-                      "{} can be.",
-                      trained.channels * levels_, levels_, trained.channels, most_inputs));
+  template <class Level>
+  void encode_extra_of(Extra extra, int label, const Level* levels, double* channels) const {
+    std::fill_n(channels, extra_channels(extra), 0.0);
+    if (extra == Extra::class_label)
+      channels[label] = 1;
+    else
+      mark(levels, channels);
   }
 
-  /// What a test set must have in common with the training set.
-  void compare(const Images& trained, const OptionValues& set) const {
-    if (images_.channels != trained.channels)
+  /// How many levels and classes there are, from the training part, whatever classes of it are chosen.
+  void learn(const OptionValues& data) {
+    levels_ = static_cast<int>(data.integer("levels"));
+    classes_ = images_.largest_label + 1;
+    if (levels_ == 0) levels_ = images_.largest_level + 1;
+    if (images_.largest_level >= levels_)
+      throw data.mistake("levels", fmt::format("is too few: the images of the part {} have levels up to {}.",
+                                               excerpt(data.text("part")), images_.largest_level));
+    // Any file may ask for more than an int holds.
+    if (const std::int64_t inputs = std::int64_t{images_.channels} * levels_; inputs > most_inputs)
+      throw data.mistake(
+          data.integer("levels") > 0 ? "levels" : "file",
+          fmt::format("makes {} inputs of a pixel: {} levels in each of its channels, {} in all; at most {} can be.",
+                      inputs, levels_, images_.channels, most_inputs));
+  }
+
+  /// Takes levels and classes over from the training set, which must have room for this one.
+  void follow(const ImageTask& train, const OptionValues& set) {
+    levels_ = train.levels_;
+    classes_ = train.classes_;
+    if (images_.channels != train.images_.channels)
       throw set.mistake("file", fmt::format("has images of {} channels, and those of the training set have {}.",
-                                            images_.channels, trained.channels));
+                                            images_.channels, train.images_.channels));
     if (images_.largest_level >= levels_)
       throw set.mistake("file", fmt::format("has levels up to {} in its part {}, and the training set's are from 0 to "
                                             "{}; `levels` in [data] makes room for more.",
@@ -185,15 +204,16 @@ TaskEntry images() {
   entry.name = "images";
   entry.summary = "the level of every pixel of an image from those before it";
   OptionSet& set = entry.set_options;
-  set.paths("file", "HDF5 file of images and labels; relative to the deck's folder").count(1).required();
+  set.path("file", "HDF5 file of images and labels; relative to the deck's folder").required();
   set.text("part", "train", "group of the file whose images these are");
   set.texts("classes", {"all"}, "labels of the images that are taken, or all").count(1, 100000);
   entry.options.include(set);
   entry.options.integer("levels", 0, "levels that a pixel may have; 0: one more than the largest in the training part")
       .at_least(0)
       .at_most(most_inputs);
-  entry.make = [](const OptionValues& data, const OptionValues& values, std::uint64_t, const std::string&) {
-    return std::make_unique<ImageTask>(data, values);
+  entry.make = [](const OptionValues&, const OptionValues& values, std::uint64_t, const std::string&,
+                  const Task* train) {
+    return std::make_unique<ImageTask>(values, static_cast<const ImageTask*>(train));
   };
   return entry;
 }

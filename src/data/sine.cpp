@@ -124,9 +124,8 @@ TaskEntry sine() {
   declare_set(entry.options);
   entry.options.flag("resample", false, "draw new functions for every epoch");
   entry.options.flag("mask_channel", false, "a third input channel: 1 where y is shown");
-  entry.make = [](const OptionValues& data, const OptionValues& set, std::uint64_t seed, const std::string& purpose) {
-    return std::make_unique<Sine>(data, set, seed, purpose);
-  };
+  entry.make = [](const OptionValues& data, const OptionValues& set, std::uint64_t seed, const std::string& purpose,
+                  const Task*) { return std::make_unique<Sine>(data, set, seed, purpose); };
   return entry;
 }
 

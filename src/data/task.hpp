@@ -65,6 +65,8 @@ class Task {
   /// Writes the sample's extra channels [tokens, extra_channels(extra)], likewise. Not called where there are none.
   virtual void make_extra(std::uint64_t /*index*/, Extra /*extra*/, double* /*channels*/) const {}
 
+  /// Whether the samples are those of another task, one by one.
+  virtual bool is_same_set(const Task& /*other*/) const { return false; }
   /// What the samples of the set show, each once, in ascending order; empty where they have no classes.
   virtual std::vector<int> labels() const { return {}; }
 
@@ -82,10 +84,11 @@ struct TaskEntry {
   OptionSet options;      ///< what [data] holds besides `task`
   OptionSet set_options;  ///< those among them that a test set may change
 
-  /// The task of one set, with the data's values and the set's own, drawing from the random stream `purpose`. Throws
+  /// The task of one set, with the data's values and the set's own, drawing from the random stream `purpose`. `train`
+  /// is the task that this entry made of the training set; null where that is the set to be made. Throws
   /// Error(Exit::mistake) where values do not go together.
   std::function<std::unique_ptr<Task>(const OptionValues& data, const OptionValues& set, std::uint64_t seed,
-                                      const std::string& purpose)>
+                                      const std::string& purpose, const Task* train)>
       make;
 };
 

@@ -102,13 +102,16 @@ std::vector<std::string> layer_names(const std::string& kind) { return Registry:
 void make_sets(Experiment& experiment, const Settings& settings, const DeckSchema& schema, const OptionValues& data,
                std::vector<OptionValues>& sections) {
   const TaskEntry& task = TaskRegistry::instance().get(data.text("task"));
-  experiment.sets.push_back({"train", task.make(data, data, experiment.seed, "data/train")});
+  experiment.sets.push_back({"train", task.make(data, data, experiment.seed, "data/train", nullptr)});
   for (const std::string& section : settings.members("eval")) {
     const std::string name = section.substr(section.find('.') + 1);
     const std::string complaint = name == "train" ? "it is the training set's own name" : why_not_a_set_name(name);
     if (!complaint.empty()) throw settings.mistake(section, "cannot be the name of a test set: " + complaint + ".");
     sections.push_back(settings.bind(section, schema.eval()));
-    experiment.sets.push_back({name, task.make(data, sections.back(), experiment.seed, "data/eval/" + name)});
+    const Task& train = *experiment.sets.front().task;
+    experiment.sets.push_back({name, task.make(data, sections.back(), experiment.seed, "data/eval/" + name, &train)});
+    if (experiment.sets.back().task->is_same_set(train))
+      experiment.warnings.emplace_back(settings.mistake(section, "has the samples of the training set.").what());
   }
 }
 
@@ -188,6 +191,11 @@ void plan_training(Experiment& experiment, const OptionValues& train, const Opti
   plan.schedule = schedule_named(train.text("schedule"));
   plan.gradient_clip = train.real("gradient_clip");
   plan.hidden_only = train.text("loss") == "hidden";
+  if (plan.hidden_only && task.is_autoregressive())
+    throw train.mistake(
+        "loss",
+        fmt::format("is for tasks that show some targets to the model, and {} shows none; for it, it takes all.",
+                    experiment.task));
   plan.resample = data.options().find("resample") != nullptr && data.flag("resample");
   if (plan.hidden_only && task.shown_tokens() == task.tokens())
     throw train.mistake(

@@ -45,6 +45,7 @@ struct Experiment {
   std::int64_t checkpoint_every = 1;  ///< epochs; 0: never, but at the end
   double checkpoint_minutes = 0;      ///< since the last checkpoint; 0: only at the end of an epoch
   int report_samples = 0;             ///< that the trained model makes for the report
+  std::vector<std::string> warnings;  ///< of what is allowed and hardly meant, a sentence each
   std::string task;                   ///< for the report: which task, which layers
   std::string layers;
 };

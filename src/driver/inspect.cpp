@@ -7,6 +7,7 @@
 #include "config/text.hpp"
 #include "driver/autoregression.hpp"
 #include "driver/commands.hpp"
+#include "driver/console.hpp"
 #include "driver/plugins.hpp"
 #include "driver/session.hpp"
 #include "io/free_memory.hpp"
@@ -100,6 +101,7 @@ Exit check_command(const CommandLine& line) {
   const Deck deck = Deck::read(line.deck);
   load_plugins_of(line, &deck);
   const Experiment experiment = read_experiment(deck, line.overrides);
+  for (const std::string& warning : experiment.warnings) Console(false).warn(warning);
   const KokkosScope kokkos(line.kokkos, line.threads.value_or(0));
   if (experiment.single_precision)
     print_check<float>(experiment);

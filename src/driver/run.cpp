@@ -215,7 +215,9 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
 Experiment experiment_of(const CommandLine& line, const std::string& path, Console& console) {
   const Deck deck = Deck::read(path);
   load_plugins_of(line, &deck, [&](const std::string& text) { console.log(text); });
-  return read_experiment(deck, line.overrides);
+  Experiment experiment = read_experiment(deck, line.overrides);
+  for (const std::string& warning : experiment.warnings) console.warn(warning);
+  return experiment;
 }
 
 /// The same, to evaluate a checkpoint: where the deck's layers are unknown, the checkpoint may say which plugins had them.

@@ -270,6 +270,30 @@ TEST(Images, HaveAReportWithImagesInIt) {
   EXPECT_FALSE(fs::exists(place / "run/figures/generated.svg"));
 }
 
+TEST(Images, ATestSetThatIsTheTrainingSetIsPointedOut) {
+  const ImagesPlace place("causal");
+  const std::string warning = "[eval.id] has the samples of the training set.";
+  const Ended odd = place.run({"check", "images.ini", "--set", "eval.id.part=train"});
+  EXPECT_EQ(odd.status, 0);
+  EXPECT_NE(odd.err.find(warning), std::string::npos) << odd.err;
+  EXPECT_EQ(place.run({"check", "images.ini"}).err, "");
+  const Ended trained = place.run({"run", "images.ini", "-o", "run", "--set", "eval.id.part=train", "--quiet"});
+  EXPECT_EQ(trained.status, 0);
+  EXPECT_NE(trained.err.find(warning), std::string::npos) << trained.err;
+  EXPECT_NE(test::content_of(place / "run/log.txt").find(warning), std::string::npos);
+}
+
+TEST(Images, MayStandInAFolderWithBlanksInItsName) {
+  const ImagesPlace place("causal");
+  fs::create_directory(place / "my own data");
+  fs::rename(place / "images.h5", place / "my own data/the images.h5");
+  const std::vector<std::string> settings{"data.file=my own data/the images.h5"};
+  place.train("run", settings);
+  // The resolved deck names it in full, and is read again.
+  expect_success(place.run({"eval", "run/deck.ini", "--checkpoint", "run/checkpoint.h5", "--quiet"}));
+  expect_success(place.sample("run", {"--count", "1", "--output", "made.h5"}));
+}
+
 TEST(Images, RunsOfSeveralDecksAreCompared) {
   const ImagesPlace place("causal");
   place.put("other.ini", test::content_of(place / "images.ini"));
@@ -296,10 +320,13 @@ TEST(Images, OfSeveralDecksAreProvedBeforeAnyFolderIsEmptied) {
   EXPECT_EQ(files_below(place / "both"), before);
 }
 
-/// A group of large.h5 with so many images.
+/// large.h5 with these images to train on, and in the other order, each from its end, to test on.
 void put_images(const Place& place, const Images& images) {
+  Images others = images;
+  std::reverse(others.levels.begin(), others.levels.end());
   hdf5::write_atomically(place / "large.h5", [&](hdf5::File& file) {
-    for (const char* part : {"train", "test"}) write_images(file, part, images);
+    write_images(file, "train", images);
+    write_images(file, "test", others);
   });
 }
 
@@ -363,6 +390,8 @@ TEST(Images, MistakesAreSaidInOneSentence) {
   refused(more_labels,
           "tells a model which class a sample is of, and the set id has the class 9 where those of the training part "
           "reach");
+  refused({"train.loss=hidden"},
+          "[train] loss = hidden is for tasks that show some targets to the model, and images shows none");
   refused({"data.classes=0 9"}, "has 9, which no image of the part train shows");
   refused({"data.levels=2"}, "is too few");
   refused({"data.file=none.h5"}, "none.h5", 4);
@@ -386,7 +415,9 @@ TEST(Images, MistakesAreSaidInOneSentence) {
 TEST(Images, PositionsOfImagesNeedImages) {
   const Place place;
   const std::string sentence = expect_sentence(place.run({"check", "tiny.ini", "--set", "model.position=image"}), 2);
-  EXPECT_NE(sentence.find("position"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("position/image gives rows and columns of an image's pixels, and the samples are no images"),
+            std::string::npos)
+      << sentence;
 }
 
 TEST(Sample, MistakesAreSaidInOneSentence) {
@@ -403,11 +434,15 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
     EXPECT_FALSE(fs::exists(place / "made.h5"));
   };
   refused({"--count", "0"}, "--count 0 is out of range; it takes a whole number from 1");
-  refused({"--count", "many"}, "--count many is not a whole number");
+  refused({"--count", "many"}, "--count many is not a whole number; it takes");
+  refused({"--count", "2", "--seed", "abc"}, "--seed abc is not a whole number; it takes a whole number from 0 to");
+  refused({"--count", "2", "--temperature", "warm"},
+          "--temperature warm is not a number; it takes a number of at least");
+  refused({"--count", "2", "--temperature", "1e999"}, "--temperature 1e999 is out of range");
   refused({"--count", "2", "--temperature", "-0.5"},
           "--temperature -0.5 is out of range; it takes a number of at least 0.");
-  refused({"--count", "2", "--temperature", "nan"}, "--temperature nan");
-  refused({"--count", "2", "--seed", "-1"}, "--seed -1");
+  refused({"--count", "2", "--temperature", "nan"}, "--temperature nan is not a number");
+  refused({"--count", "2", "--seed", "-1"}, "--seed -1 is out of range");
   refused({"--count", "2", "--class", "1"}, "--class 1 chooses what a model with `extra = class` is told");
   refused({"--count", "2", "--given", "images.h5"}, "--given needs --keep");
   refused({"--count", "2", "--part", "train"}, "--part names a group of the file of --given, and needs it");

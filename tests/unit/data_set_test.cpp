@@ -12,7 +12,7 @@ namespace {
 std::unique_ptr<Task> sine(const std::map<std::string, std::string>& texts) {
   const TaskEntry& entry = TaskRegistry::instance().get("sine");
   const OptionValues values = OptionValues::from(entry.options, texts, "data");
-  return entry.make(values, values, 1, "data/train");
+  return entry.make(values, values, 1, "data/train", nullptr);
 }
 
 template <class ViewType>

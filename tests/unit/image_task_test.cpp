@@ -51,8 +51,10 @@ struct Place {
     Texts texts = data;
     texts.emplace("file", file().string());
     const OptionValues values = OptionValues::from(entry.options, texts, "data");
-    if (set.empty()) return entry.make(values, values, 1, "data/train");
-    return entry.make(values, OptionValues::from(entry.set_options.with_defaults(values), set, "eval.id"), 1, "eval");
+    std::unique_ptr<Task> train = entry.make(values, values, 1, "data/train", nullptr);
+    if (set.empty()) return train;
+    return entry.make(values, OptionValues::from(entry.set_options.with_defaults(values), set, "eval.id"), 1, "eval",
+                      train.get());
   }
   std::string refused(const Texts& data, const Texts& set = {}) const {
     return sentence([&] { task(data, set); });
@@ -176,6 +178,44 @@ TEST(ImageTask, ATestSetHasTheLevelsOfTheTrainingPart) {
   EXPECT_EQ(place.task({{"levels", "9"}})->channels(), 9);
 }
 
+TEST(ImageTask, OnlyTheLevelsOfWhatATestSetTakesMatter) {
+  Images images = counting(4, 2, 3, 1, 4);  // they show 0, 1, 2, 0
+  std::fill_n(images.levels.begin() + 6, 6, std::uint16_t{8});
+  images.largest_level = 8;
+  const Place place(counting(7, 2, 3, 1, 5), images);
+  expect_contains(place.refused({}, {{"part", "test"}}), "has levels up to 8 in its part test");
+  expect_contains(place.refused({}, {{"part", "test"}, {"classes", "1"}}), "has levels up to 8 in its part test");
+  EXPECT_EQ(place.task({}, {{"part", "test"}, {"classes", "0 2"}})->samples(), 3);
+}
+
+TEST(ImageTask, TheTrainingPartIsReadOnce) {
+  const Place place, other(counting(4, 2, 3, 1, 4));
+  const TaskEntry& entry = TaskRegistry::instance().get("images");
+  const OptionValues data = OptionValues::from(entry.options, {{"file", place.file().string()}}, "data");
+  const OptionValues set = OptionValues::from(entry.set_options, {{"file", other.file().string()}}, "eval.id");
+  const std::unique_ptr<Task> train = entry.make(data, data, 1, "data/train", nullptr);
+  std::filesystem::remove(place.file());
+  const std::unique_ptr<Task> test = entry.make(data, set, 1, "data/eval/id", train.get());
+  EXPECT_EQ(test->samples(), 4);
+  EXPECT_EQ(test->levels(), 5);
+  EXPECT_FALSE(test->is_same_set(*train));
+}
+
+TEST(ImageTask, KnowsTheSameImagesAgain) {
+  const Place place;
+  const auto train = place.task(), same = place.task({}, {{"part", "train"}});
+  EXPECT_TRUE(same->is_same_set(*train));
+  EXPECT_FALSE(place.task({}, {{"classes", "0 1"}})->is_same_set(*train));
+  EXPECT_FALSE(place.task({}, {{"part", "test"}})->is_same_set(*train));
+}
+
+TEST(ImageTask, ReadsAFileWithBlanksInItsName) {
+  const Place place;
+  const std::filesystem::path file = place.folder / "my own  images.h5";
+  std::filesystem::copy_file(place.file(), file);
+  EXPECT_EQ(place.task({{"file", file.string()}})->samples(), 7);
+}
+
 TEST(ImageTask, RefusesLevelsAndClassesThatTheTrainingPartLacks) {
   const Place more_levels(counting(7, 2, 3, 1, 5), counting(4, 2, 3, 1, 6));
   expect_contains(more_levels.refused({}, {{"part", "test"}}), "has levels up to 5 in its part test");
@@ -189,6 +229,7 @@ TEST(ImageTask, RefusesLevelsAndClassesThatTheTrainingPartLacks) {
   const Place place;
   expect_contains(place.refused({{"levels", "4"}}), "[data] levels = 4 is too few: the images of the part train have");
   expect_contains(place.refused({{"classes", "0 7"}}), "has 7, which no image of the part train shows");
+  expect_contains(place.refused({{"classes", "2 0 2"}}), "[data] classes = 2 0 2 has 2 twice; once is enough.");
   expect_contains(place.refused({{"classes", "0 cat"}}), "has cat; it takes all, or labels");
   expect_contains(place.refused({{"classes", "-1"}}), "has -1; it takes all, or labels");
   expect_contains(place.refused({{"part", "valid"}}), "that holds a dataset images; test or train would be.");
@@ -248,6 +289,14 @@ TEST(ImageFile, IsRefusedInOneSentence) {
                     labels(file, 1);
                   }),
                   "makes 5001 inputs of a pixel");
+  // More than an int holds: 32768 channels of 65536 levels.
+  expect_contains(refused([&](File& file) {
+                    std::vector<std::int32_t> levels(4 * 32768);
+                    levels.back() = 65535;
+                    file.write("train/images", levels, {2, 1, 2, 32768});
+                    labels(file, 2);
+                  }),
+                  "makes 2147483648 inputs of a pixel: 65536 levels in each of its channels, 32768 in all");
   expect_contains(refused([](File& file) {
                     file.write("train/images", Bytes(12), {3, 2, 2});
                   }),

@@ -80,6 +80,20 @@ TEST(Options, TakeWhatIsGiven) {
   EXPECT_TRUE(values.given("heads"));
 }
 
+TEST(Options, APathRunsToTheEndOfTheLine) {
+  OptionSet options;
+  options.path("file", "");
+  options.paths("folders", "");
+  const OptionValues values =
+      OptionValues::read(options, {{"file", "my  data.h5 ", "", "/the deck's"}, {"folders", "a b", "", "/c"}}, "", "");
+  EXPECT_EQ(values.text("file"), "/the deck's/my  data.h5");
+  EXPECT_EQ(values.texts("folders"), (std::vector<std::string>{"/c/a", "/c/b"}));
+  EXPECT_EQ(OptionValues::defaults(options).text("file"), "");
+  EXPECT_EQ(sentence(options, {{"file", ""}}), "[model] file has no value; it takes a path.");
+  // As the default of another section it is what it was.
+  EXPECT_EQ(OptionValues::defaults(options.with_defaults(values)).text("file"), "/the deck's/my  data.h5");
+}
+
 TEST(Options, AListMayBeGivenEmpty) {
   OptionSet options;
   options.texts("plugins", {"a"}, "");

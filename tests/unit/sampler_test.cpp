@@ -56,7 +56,7 @@ struct ImageModel {
     hdf5::write_atomically(folder / "images.h5", [&](hdf5::File& file) { write_images(file, "train", images); });
     const TaskEntry& entry = TaskRegistry::instance().get("images");
     const OptionValues values = OptionValues::from(entry.options, {{"file", (folder / "images.h5").string()}}, "data");
-    task = entry.make(values, values, 1, "data/train");
+    task = entry.make(values, values, 1, "data/train", nullptr);
     model = std::make_unique<Model<double>>(plan_of(attention, options, position));
     model->allocate();
     model->parameters().initialise(4);

@@ -18,7 +18,7 @@ using Texts = std::map<std::string, std::string>;
 std::unique_ptr<Task> sine(const Texts& texts, std::uint64_t seed = 1, const std::string& purpose = "data/train") {
   const TaskEntry& entry = TaskRegistry::instance().get("sine");
   const OptionValues values = OptionValues::from(entry.options, texts, "data");
-  return entry.make(values, values, seed, purpose);
+  return entry.make(values, values, seed, purpose, nullptr);
 }
 
 struct Sample {

@@ -20,7 +20,7 @@ struct Training {
     for (const auto& [key, value] : data) texts[key] = value;
     const TaskEntry& entry = TaskRegistry::instance().get("sine");
     const OptionValues values = OptionValues::from(entry.options, texts, "data");
-    task = entry.make(values, values, 1, "data/train");
+    task = entry.make(values, values, 1, "data/train", nullptr);
     model = std::make_unique<Model<double>>(model_plan());
     model->allocate();
     model->parameters().initialise(1);
