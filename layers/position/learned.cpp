@@ -3,6 +3,7 @@
 //   value[p] = table[p]
 #include <stdexcept>
 
+#include "channels.hpp"
 #include "layer/registry.hpp"
 
 namespace ridgeline {
@@ -22,12 +23,7 @@ class LearnedPosition final : public Position<Scalar> {
  public:
   static constexpr PositionUse use = PositionUse::channels;
 
-  static void declare(OptionSet& options) {
-    options.integer("channels", 0, "channels of a token, where they are concatenated; 0: the width")
-        .at_least(0)
-        .at_most(1 << 20)
-        .trials({"1", "6"});
-  }
+  static void declare(OptionSet& options) { declare_channels(options); }
 
   explicit LearnedPosition(Setup<Scalar>& setup)
       : channels_(static_cast<int>(setup.options.integer("channels"))), tokens_(setup.tokens) {

@@ -4,6 +4,7 @@
 //   value[p, 2i] = sin(p 10000^(-2i/d)),  value[p, 2i+1] = cos of the same, over d channels, an odd number too
 #include <cmath>
 
+#include "channels.hpp"
 #include "layer/registry.hpp"
 
 namespace ridgeline {
@@ -14,12 +15,7 @@ class SinusoidalPosition final : public Position<Scalar> {
  public:
   static constexpr PositionUse use = PositionUse::channels;
 
-  static void declare(OptionSet& options) {
-    options.integer("channels", 0, "channels of a token, where they are concatenated; 0: the width")
-        .at_least(0)
-        .at_most(1 << 20)
-        .trials({"1", "6"});
-  }
+  static void declare(OptionSet& options) { declare_channels(options); }
 
   explicit SinusoidalPosition(Setup<Scalar>& setup) : channels_(static_cast<int>(setup.options.integer("channels"))) {}
 

@@ -15,11 +15,6 @@ namespace {
 
 using Array = Kokkos::View<float*, Memory>;
 
-std::vector<float> host_values(const Array& array) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), array);
-  return {host_pointer(host), host_pointer(host) + host.size()};
-}
-
 Array device_array(const std::string& name, const std::vector<float>& values) {
   Array array(name, values.size());
   const auto host = Kokkos::create_mirror_view(array);
@@ -31,7 +26,7 @@ Array device_array(const std::string& name, const std::vector<float>& values) {
 /// Every parameter's part of a flat buffer, times `factor`, under PREFIX/NAME.
 void write_parameters(const Parameters<float>& parameters, const Array& buffer, const std::string& prefix, float factor,
                       const WriteArray& write) {
-  const std::vector<float> all = host_values(buffer);
+  const std::vector<float> all = host_copy(buffer);
   for (const auto& entry : parameters.entries()) {
     std::vector<float> part(all.begin() + entry.offset, all.begin() + entry.offset + entry.size);
     for (float& value : part) value *= factor;
@@ -84,7 +79,7 @@ class TrainingStep final : public Work {
                              Tensor<float>(prediction.data(), batch, tokens, targets));
     write("x", {batch, tokens, channels}, x);
     write("target", {batch, tokens, targets}, target);
-    write("prediction", {batch, tokens, targets}, host_values(prediction));
+    write("prediction", {batch, tokens, targets}, host_copy(prediction));
   }
 
   Experiment experiment_;
@@ -128,7 +123,7 @@ class Attention final : public Work {
     write_parameters(parameters_, parameters_.values(), "parameter", 1, write);
     call();
     for (const auto& [name, array] : {std::pair{"x", x_}, {"dy", dy_}, {"y", y_}, {"dx", dx_}})
-      write(name, shape, host_values(array));
+      write(name, shape, host_copy(array));
     write_parameters(parameters_, parameters_.gradients(), "gradient", 1, write);
   }
 

@@ -67,28 +67,21 @@ void add_core(const Sizes& s, const std::string& name, Core (*make)(const Sizes&
   const double array = 4.0 * s.rows() * s.width;
   const std::string shape = fmt::format(" {}x{}, {} heads of {}", s.batch, s.tokens, s.heads, s.width / s.heads);
 
-  Kernel forward;
-  forward.name = "ridgeline::" + name + "/forward" + shape;
-  forward.operations = operations.forward + exponential_operations * exponentials;
-  forward.bytes = 4 * array;
-  forward.in_step = false;
-  forward.prepare = [=] {
-    const auto attention = std::make_shared<Attention>(s, make(s));
-    return [=] { attention->forward(); };
+  const auto add = [&](const char* pass, double products, double bytes, void (Attention::*call)() const) {
+    Kernel kernel;
+    kernel.name = "ridgeline::" + name + "/" + pass + shape;
+    kernel.operations = products + exponential_operations * exponentials;
+    kernel.bytes = bytes;
+    kernel.in_step = false;
+    kernel.prepare = [=] {
+      const auto attention = std::make_shared<Attention>(s, make(s));
+      attention->forward();  // the backward pass follows one
+      return [=] { (attention.get()->*call)(); };
+    };
+    kernels.push_back(kernel);
   };
-  kernels.push_back(forward);
-
-  Kernel backward;
-  backward.name = "ridgeline::" + name + "/backward" + shape;
-  backward.operations = operations.backward + exponential_operations * exponentials;
-  backward.bytes = 8 * array;
-  backward.in_step = false;
-  backward.prepare = [=] {
-    const auto attention = std::make_shared<Attention>(s, make(s));
-    attention->forward();
-    return [=] { attention->backward(); };
-  };
-  kernels.push_back(backward);
+  add("forward", operations.forward, 4 * array, &Attention::forward);
+  add("backward", operations.backward, 8 * array, &Attention::backward);
 }
 
 }  // namespace

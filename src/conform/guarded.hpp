@@ -14,14 +14,9 @@ constexpr std::size_t guard_bytes = 1024;
 /// What memory is filled with before a layer has it: all bits set, which in every precision is a NaN.
 constexpr char untouched = static_cast<char>(0xff);
 
-inline std::vector<char> bytes_of(const Kokkos::View<char*, Memory>& memory) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), memory);
-  return {host_pointer(host), host_pointer(host) + host.extent(0)};
-}
-
 /// Whether all bytes but those of the pieces are untouched.
 inline bool guards_hold(const Kokkos::View<char*, Memory>& memory, const std::vector<Arena::Piece>& pieces) {
-  std::vector<char> bytes = bytes_of(memory);
+  std::vector<char> bytes = host_copy(memory);
   for (const Arena::Piece& piece : pieces)
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(piece.begin), piece.size, untouched);
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == untouched; });

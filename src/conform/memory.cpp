@@ -84,7 +84,7 @@ class GuardedRun {
 struct Use {
   double asked = 0, used = 0;
   void add(const Arena::Block& block) {
-    const std::vector<char> bytes = bytes_of(block.storage);
+    const std::vector<char> bytes = host_copy(block.storage);
     for (const Arena::Piece& piece : block.pieces) {
       asked += static_cast<double>(piece.size);
       for (std::size_t at = piece.begin; at < piece.begin + piece.size; at += sizeof(std::uint32_t)) {

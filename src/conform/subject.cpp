@@ -283,9 +283,8 @@ Kokkos::View<Scalar*, Memory> to_device(const std::vector<double>& values) {
 
 template <class Scalar>
 std::vector<double> to_host(const Kokkos::View<Scalar*, Memory>& values) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
-  const Scalar* data = host_pointer(host);
-  return {data, data + host.extent(0)};
+  const std::vector<Scalar> copied = host_copy(values);
+  return {copied.begin(), copied.end()};
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): Scalar is a type

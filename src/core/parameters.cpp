@@ -26,10 +26,8 @@ double draw(const Initial& initial, const RandomStream& stream, std::size_t inde
 
 template <class Scalar>
 std::vector<double> copy_out(const Kokkos::View<Scalar*, Memory>& buffer, std::size_t offset, std::size_t size) {
-  const auto part = Kokkos::subview(buffer, std::make_pair(offset, offset + size));
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), part);
-  const Scalar* data = host_pointer(host);
-  return {data, data + size};
+  const std::vector<Scalar> part = host_copy(Kokkos::subview(buffer, std::make_pair(offset, offset + size)));
+  return {part.begin(), part.end()};
 }
 
 }  // namespace

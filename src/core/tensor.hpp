@@ -85,4 +85,11 @@ auto host_pointer(const ViewType& view) {
   return view.data();
 }
 
+/// What a view holds, in the order of its memory, copied to the host. The view has no gaps.
+template <class ViewType>
+auto host_copy(const ViewType& view) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  return std::vector<typename ViewType::non_const_value_type>(host_pointer(host), host_pointer(host) + host.size());
+}
+
 }  // namespace ridgeline

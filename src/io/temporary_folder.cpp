@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : parent) / "ridgeline-XXXXXX").string();
+  std::string name = (fs::temp_directory_path(error) / "ridgeline-XXXXXX").string();
+  if (error) throw Error(Exit::file, fmt::format("there is no folder for temporary files: {}.", error.message()));
   if (mkdtemp(name.data()) == nullptr)
     throw Error(Exit::file,
                 fmt::format("cannot make a temporary folder {}: {}.", name, std::generic_category().message(errno)));

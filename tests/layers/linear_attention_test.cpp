@@ -14,6 +14,7 @@
 
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
+#include "core.hpp"
 #include "core/region.hpp"
 #include "core/tools.hpp"
 
@@ -41,63 +42,20 @@ std::vector<LinearAttentionSettings> every_kind(int embed, int out, int heads) {
   return all;
 }
 
-/// What goes in.
-struct Inputs {
-  Tokens queries, keys_values, gradient;
-
-  Inputs(const LinearAttentionSettings& s, const Shape& shape)
-      : queries(random_tokens(shape, s.embed, 1)),
-        keys_values(random_tokens(shape, s.embed + s.out, 2)),
-        gradient(random_tokens(shape, s.out, 3)) {}
+struct Inputs : CoreInputs {
+  Inputs(const LinearAttentionSettings& s, const Shape& shape) : CoreInputs(s.embed, s.out, shape) {}
 };
 
-struct Results {
-  Tokens output, dqueries, dkeys_values;
-};
+using Results = CoreResults;
 
-/// The core with its memory.
 template <class Scalar>
-class CoreAlone {
- public:
-  CoreAlone(const LinearAttentionSettings& settings, const Shape& shape)
-      : settings_(settings), shape_(shape), core_(make_linear_attention<Scalar>(settings)) {
-    core_->reserve(shape, arena_);
-    arena_.allocate();
-    arena_.restart();
-    core_->reserve(shape, arena_);
-  }
-
-  /// Gradients as many rows at a time as the core takes, or of all rows at once.
-  Results differentiate(const Inputs& inputs, bool at_once = false) {
-    const DeviceTokens<Scalar> queries(inputs.queries), keys_values(inputs.keys_values), gradient(inputs.gradient),
-        output(zeros(shape_, settings_.out)), dqueries(zeros(shape_, settings_.embed)),
-        dkeys_values(zeros(shape_, settings_.embed + settings_.out));
-    core_->forward(queries.view, keys_values.view, output.view);
-    core_->begin_backward(queries.view, keys_values.view, output.view, gradient.view);
-    Rows rows{};
-    for (int first = 0; first < shape_.rows(); first += rows.count) {
-      rows = at_once ? Rows{0, shape_.rows()} : core_->rows_from(shape_, first);
-      const auto part = [&](const DeviceTokens<Scalar>& whole, int channels) {
-        return Matrix<Scalar>(row_pointer(rows_of(whole.view), first), rows.count, channels);
-      };
-      core_->backward(queries.view, keys_values.view, output.view, gradient.view, rows, part(dqueries, settings_.embed),
-                      part(dkeys_values, settings_.embed + settings_.out));
-    }
-    return {output.to_tokens(), dqueries.to_tokens(), dkeys_values.to_tokens()};
-  }
-
-  std::size_t bytes() const { return arena_.bytes(); }
-
- private:
-  LinearAttentionSettings settings_;
-  Shape shape_;
-  Arena arena_;
-  std::unique_ptr<AttentionCore<Scalar>> core_;
-};
+CoreAlone<Scalar> core_alone(const LinearAttentionSettings& settings, const Shape& shape) {
+  return CoreAlone<Scalar>(make_linear_attention<Scalar>(settings), shape);
+}
 
 template <class Scalar>
 Results differentiate(const LinearAttentionSettings& settings, const Inputs& inputs) {
-  return CoreAlone<Scalar>(settings, inputs.queries.shape).differentiate(inputs);
+  return core_alone<Scalar>(settings, inputs.queries.shape).differentiate(inputs);
 }
 
 /// Whole samples, parts of one, and what is left over.
@@ -105,7 +63,7 @@ TEST(LinearAttention, GradientsOfSomeRowsAtATimeAreThoseOfAll) {
   for (const Shape& shape : {Shape{5, 1500}, Shape{2, 9000}, Shape{1, 4097}})
     for (const Feature feature : {Feature::elu1, Feature::exp}) {
       const LinearAttentionSettings settings{8, 4, 2, false, feature, true};
-      CoreAlone<float> core(settings, shape);
+      CoreAlone<float> core = core_alone<float>(settings, shape);
       const Inputs inputs(settings, shape);
       const Results parts = core.differentiate(inputs), all = core.differentiate(inputs, true);
       EXPECT_EQ(parts.dqueries.values, all.dqueries.values) << shape.batch << " x " << shape.tokens;
@@ -113,16 +71,7 @@ TEST(LinearAttention, GradientsOfSomeRowsAtATimeAreThoseOfAll) {
     }
 }
 
-/// max |a - b| beside max |b|; infinite where something is not finite.
-double distance(const Tokens& a, const Tokens& b) {
-  double difference = 0, largest = 1e-300;
-  for (std::size_t i = 0; i < b.values.size(); ++i) {
-    if (!std::isfinite(a.values.at(i)) || !std::isfinite(b.values[i])) return INFINITY;
-    difference = std::max(difference, std::abs(a.values.at(i) - b.values[i]));
-    largest = std::max(largest, std::abs(b.values[i]));
-  }
-  return difference / largest;
-}
+double distance(const Tokens& a, const Tokens& b) { return support::distance(a.values, b.values); }
 
 // ---- the definition, pair by pair ----
 
@@ -279,7 +228,7 @@ void expect_untouched_by_nan(const LinearAttentionSettings& settings, int tokens
   Inputs inputs(settings, {1, tokens});
   for (int t = poisoned; t < tokens; ++t)
     for (int c = 0; c < settings.out; ++c) inputs.gradient.at(0, t, c) = 0;
-  CoreAlone<double> core(settings, {1, tokens});
+  CoreAlone<double> core = core_alone<double>(settings, {1, tokens});
   const Results before = core.differentiate(inputs);
   for (int t = poisoned; t < tokens; ++t) {
     for (int c = 0; c < settings.embed; ++c) inputs.queries.at(0, t, c) = nan;

@@ -4,7 +4,7 @@
 
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
-#include "core/error.hpp"
+#include "support/mistake.hpp"
 
 namespace ridgeline::support {
 namespace {
@@ -118,17 +118,6 @@ TEST_P(ModelPosition, OneTokenAfterAnotherIsAsAllAtOnce) {
   }
 }
 
-template <class Call>
-std::string complaint_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Exit::mistake);
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(ModelPositions, NamesAndShares) {
   ModelPlan plan = plan_with("learned");
   plan.final_norm = true;
@@ -145,11 +134,11 @@ TEST(ModelPositions, NamesAndShares) {
 }
 
 TEST(ModelPositions, OfWhichTokensHaveNoneAreRefused) {
-  EXPECT_EQ(complaint_of([] { Model<float>(plan_with("image")); }),
+  EXPECT_EQ(mistake_of([] { Model<float>(plan_with("image")); }),
             "position/image gives 2 channels and cannot be added to the width's 5; it can be concatenated.");
-  EXPECT_NE(complaint_of([] { Model<float>(plan_with("tisa")); }).find("position/tisa is a bias"), std::string::npos);
+  EXPECT_NE(mistake_of([] { Model<float>(plan_with("tisa")); }).find("position/tisa is a bias"), std::string::npos);
   Model<float> learned(plan_with("learned"));
-  EXPECT_EQ(complaint_of([&] {
+  EXPECT_EQ(mistake_of([&] {
               learned.prepare({{2, 12}, {1, 24}});
             }),
             "position/learned has numbers for at most 12 tokens, and a sample of 24 is too long.");
@@ -157,7 +146,7 @@ TEST(ModelPositions, OfWhichTokensHaveNoneAreRefused) {
 
 TEST(ModelPositions, ALayerThatSeesAllTokensDoesNotGoOnFromOneToTheNext) {
   Model<float> model(plan_with(""));
-  EXPECT_EQ(complaint_of([&] {
+  EXPECT_EQ(mistake_of([&] {
               model.prepare_sequence({1, 12});
             }),
             "blocks.0.attention (attention/functional) cannot go on from token to token: it is neither causal with a "
@@ -167,7 +156,7 @@ TEST(ModelPositions, ALayerThatSeesAllTokensDoesNotGoOnFromOneToTheNext) {
 TEST(ModelPositions, AttentionWithoutExtraChannelsIsGivenNone) {
   ModelPlan plan = plan_with("");
   plan.extra_channels = 3;
-  EXPECT_EQ(complaint_of([&] { Model<float>{plan}; }),
+  EXPECT_EQ(mistake_of([&] { Model<float>{plan}; }),
             "block 0: attention/functional takes 0 extra channels, and the model gives it 3.");
 }
 

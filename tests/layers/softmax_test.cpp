@@ -11,6 +11,7 @@
 #include "../../layers/attention/score_tiles.hpp"
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
+#include "core.hpp"
 #include "core/tools.hpp"
 #include "layer/score_bias.hpp"
 #include "support/conforming.hpp"
@@ -25,17 +26,6 @@ using softmax::Tiles;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 LayerName attention(const char* name, OptionTexts options = {}) { return {"attention", name, std::move(options)}; }
-
-/// max |a - b| beside the largest of b; infinite where an entry is not finite.
-double distance(const std::vector<double>& a, const std::vector<double>& b, double at_least = 1e-300) {
-  double difference = 0, largest = at_least;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (!std::isfinite(a.at(i)) || !std::isfinite(b[i])) return INFINITY;
-    difference = std::max(difference, std::abs(a[i] - b[i]));
-    largest = std::max(largest, std::abs(b[i]));
-  }
-  return difference / largest;
-}
 
 bool finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
@@ -92,18 +82,12 @@ class FreeBias final : public Position<Scalar> {
   Parameter<Scalar> table_;
 };
 
-struct Results {
-  Tokens attended, dqueries, dkeys_values;
+struct Results : CoreResults {
   std::vector<double> bias, dbias;
 };
 
-struct Inputs {
-  Tokens queries, keys_values, gradient;
-
-  Inputs(const AttentionSizes& sizes, const Shape& shape)
-      : queries(random_tokens(shape, sizes.embed, 1)),
-        keys_values(random_tokens(shape, sizes.embed + sizes.out, 2)),
-        gradient(random_tokens(shape, sizes.out, 3)) {}
+struct Inputs : CoreInputs {
+  Inputs(const AttentionSizes& sizes, const Shape& shape) : CoreInputs(sizes.embed, sizes.out, shape) {}
 };
 
 template <class Scalar>
@@ -114,20 +98,8 @@ Results run(const Kind& kind, const Inputs& inputs, Tiles tiles) {
   auto bias = kind.biased ? std::make_unique<FreeBias<Scalar>>(parameters, sizes.heads, shape.tokens) : nullptr;
   parameters.allocate();
   parameters.initialise(4);
-  const auto core = softmax::make_core<Scalar>(sizes, kind.causal, std::move(bias), tiles);
-  Arena arena;
-  core->reserve(shape, arena);
-  arena.allocate();
-  arena.restart();
-  core->reserve(shape, arena);
-  const DeviceTokens<Scalar> queries(inputs.queries), keys_values(inputs.keys_values), gradient(inputs.gradient),
-      attended(zeros(shape, sizes.out)), dqueries(zeros(shape, sizes.embed)),
-      dkeys_values(zeros(shape, sizes.embed + sizes.out));
-  core->forward(queries.view, keys_values.view, attended.view);
-  core->begin_backward(queries.view, keys_values.view, attended.view, gradient.view);
-  core->backward(queries.view, keys_values.view, attended.view, gradient.view, {0, shape.rows()},
-                 rows_of(dqueries.view), rows_of(dkeys_values.view));
-  Results results{attended.to_tokens(), dqueries.to_tokens(), dkeys_values.to_tokens(), {}, {}};
+  CoreAlone<Scalar> alone(softmax::make_core<Scalar>(sizes, kind.causal, std::move(bias), tiles), shape);
+  Results results{alone.differentiate(inputs, true), {}, {}};
   for (const auto& entry : parameters.entries()) {
     results.bias = parameters.get(entry);
     results.dbias = parameters.get_gradient(entry);
@@ -140,7 +112,8 @@ Results by_definition(const Kind& kind, const Inputs& in, const std::vector<doub
   const Shape shape = in.queries.shape;
   const AttentionSizes& s = kind.sizes;
   const int e = s.head_embed(), o = s.head_out(), distances = 2 * shape.tokens - 1;
-  Results r{zeros(shape, s.out), zeros(shape, s.embed), zeros(shape, s.embed + s.out), bias,
+  Results r{{zeros(shape, s.out), zeros(shape, s.embed), zeros(shape, s.embed + s.out)},
+            bias,
             std::vector<double>(bias.size())};
   for (int b = 0; b < shape.batch; ++b)
     for (int h = 0; h < s.heads; ++h)
@@ -161,7 +134,7 @@ Results by_definition(const Kind& kind, const Inputs& in, const std::vector<doub
           weights[j] /= sum;
           for (int c = 0; c < o; ++c) {
             const double value = in.keys_values.at(b, j, s.embed + h * o + c), g = in.gradient.at(b, i, h * o + c);
-            r.attended.at(b, i, h * o + c) += weights[j] * value;
+            r.output.at(b, i, h * o + c) += weights[j] * value;
             r.dkeys_values.at(b, j, s.embed + h * o + c) += weights[j] * g;
             slope += g * value;
           }
@@ -181,7 +154,7 @@ Results by_definition(const Kind& kind, const Inputs& in, const std::vector<doub
 }
 
 void expect_near(const Results& found, const Results& expected, double allowed) {
-  EXPECT_LT(distance(found.attended.values, expected.attended.values), allowed);
+  EXPECT_LT(distance(found.output.values, expected.output.values), allowed);
   EXPECT_LT(distance(found.dqueries.values, expected.dqueries.values), allowed);
   EXPECT_LT(distance(found.dkeys_values.values, expected.dkeys_values.values), allowed);
   EXPECT_LT(distance(found.dbias, expected.dbias), allowed);
@@ -231,7 +204,7 @@ TEST(SoftmaxTiles, FollowScoresThatRise) {
     for (const Tiles tiles : {Tiles::fastest, Tiles::portable}) {
       expect_near(run<double>(kind, inputs, tiles), expected, 1e-12);
       const Results in_single = run<float>(kind, inputs, tiles);
-      EXPECT_LT(distance(in_single.attended.values, expected.attended.values), 1e-3);
+      EXPECT_LT(distance(in_single.output.values, expected.output.values), 1e-3);
       EXPECT_TRUE(finite(in_single.dqueries.values) && finite(in_single.dkeys_values.values));
     }
   }

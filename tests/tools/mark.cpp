@@ -1,20 +1,18 @@
 // A library for Kokkos to load as a tool: says when regions begin and end and views are allocated, "push NAME", "pop NAME"
 // and "allocate NAME". Where RIDGELINE_MARKS names a file, lines there, each behind the seconds of the monotonic clock;
 // otherwise among the system calls of the program, for who traces those: each is a call that fails and does nothing,
-// write(-1, "push NAME"). Knows neither Kokkos' headers nor Ridgeline's, as a tool should.
+// write(-1, "push NAME").
 #include <unistd.h>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
+
+#include "tool.hpp"
 
 namespace {
 
 constexpr int deepest = 64, longest = 100;
 char open_regions[deepest][longest];
 int depth = 0;
-FILE* file = nullptr;
 
 void mark(const char* what, const char* name) {
   char text[longest + 16];
@@ -31,32 +29,16 @@ void mark(const char* what, const char* name) {
 
 }  // namespace
 
-struct Space {
-  char name[64];
-};
-
-struct Settings {
-  bool requires_global_fencing;
-  bool padding[255];
-};
-
 extern "C" {
 
 void kokkosp_init_library(const int /*order*/, const std::uint64_t /*version*/, const std::uint32_t /*devices*/,
                           void* /*infos*/) {
   const char* path = std::getenv("RIDGELINE_MARKS");
-  if (path == nullptr) return;
-  file = std::fopen(path, "w");
-  if (file == nullptr) std::abort();
+  if (path != nullptr) open_file(path);
 }
 
 void kokkosp_finalize_library() {
   if (file != nullptr) std::fclose(file);
-}
-
-// As watch.cpp.
-void kokkosp_request_tool_settings(const std::uint32_t /*actions*/, Settings* settings) {
-  settings->requires_global_fencing = false;
 }
 
 void kokkosp_push_profile_region(const char* name) {

@@ -1,51 +1,31 @@
 // A library for Kokkos to load as a tool: writes what Kokkos tells it to the file that RIDGELINE_WATCH names, a line an
-// event, for the tests to judge. Knows neither Kokkos' headers nor Ridgeline's, as a tool should.
+// event, for the tests to judge.
 //
 //   kernel NAME             end              of parallel_for, _reduce and _scan
 //   push NAME               pop              of regions
 //   allocate BYTES NAME                      of a view
 //   copy BYTES TO < FROM                     of a deep copy
 //   finalize                                 the last line of a program that came to its end
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include "tool.hpp"
 
 namespace {
-
-FILE* file = nullptr;
 
 void begin_kernel(const char* name) { std::fprintf(file, "kernel %s\n", name); }
 void end_kernel() { std::fputs("end\n", file); }
 
 }  // namespace
 
-struct Space {
-  char name[64];
-};
-
-struct Settings {
-  bool requires_global_fencing;
-  bool padding[255];
-};
-
 extern "C" {
 
 void kokkosp_init_library(const int /*order*/, const std::uint64_t /*version*/, const std::uint32_t /*devices*/,
                           void* /*infos*/) {
   const char* path = std::getenv("RIDGELINE_WATCH");
-  file = std::fopen(path != nullptr ? path : "/dev/null", "w");
-  if (file == nullptr) std::abort();
+  open_file(path != nullptr ? path : "/dev/null");
 }
 
 void kokkosp_finalize_library() {
   std::fputs("finalize\n", file);
   std::fclose(file);
-}
-
-// Newer Kokkos waits for all kernels before it tells a tool of anything, unless told that it need not: with a region that
-// is opened inside a kernel, for ever.
-void kokkosp_request_tool_settings(const std::uint32_t /*actions*/, Settings* settings) {
-  settings->requires_global_fencing = false;
 }
 
 void kokkosp_begin_parallel_for(const char* name, const std::uint32_t /*device*/, std::uint64_t* id) {

@@ -17,8 +17,8 @@ std::unique_ptr<Task> sine(const std::map<std::string, std::string>& texts) {
 
 template <class ViewType>
 std::vector<double> on_host(const ViewType& view) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-  return {host_pointer(host), host_pointer(host) + host.size()};
+  const auto copied = host_copy(view);
+  return {copied.begin(), copied.end()};
 }
 
 template <class Scalar>

@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,33 +11,19 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace ridgeline::test {
 
 /// A new empty folder, removed with all that is in it.
-class TemporaryFolder {
+class TemporaryFolder : public ridgeline::TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ridgeline-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 
   /// Number of entries, hidden ones too.
   std::ptrdiff_t size() const {
-    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+    return std::distance(std::filesystem::directory_iterator(path()), std::filesystem::directory_iterator());
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline void put(const std::filesystem::path& path, const std::string& content) {

@@ -30,12 +30,6 @@ Array<Scalar> to_device(const std::vector<Scalar>& values) {
 }
 
 template <class Scalar>
-std::vector<Scalar> to_host(const Array<Scalar>& device) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), device);
-  return {host_pointer(host), host_pointer(host) + host.size()};
-}
-
-template <class Scalar>
 std::vector<Scalar> random_values(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<Scalar> distribution(-1, 1);
@@ -82,7 +76,7 @@ struct Case {
     multiply(product, {left.data(), a_leading(), op_a, a_stride()}, {right.data(), b_leading(), op_b, b_stride()},
              {target.data(), leading(), stride()}, scale);
     Kokkos::fence();
-    return to_host(target);
+    return host_copy(target);
   }
 
   /// Every element of the target, untouched ones included, against sums in double.
@@ -204,7 +198,7 @@ TYPED_TEST(Gemm, NotANumberInAFactorReachesItsRowOnly) {
     const Array<TypeParam> target("target", 6 * 7);
     multiply({6, 7, 20}, {a.data(), 20}, {b.data(), 7}, {target.data(), 7}, {});
     Kokkos::fence();
-    const auto found = to_host(target);
+    const auto found = host_copy(target);
     for (int i = 0; i < 6 * 7; ++i) EXPECT_EQ(std::isnan(found[i]), i / 7 == 2) << i;
   }
 }

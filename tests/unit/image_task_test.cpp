@@ -10,6 +10,7 @@
 
 #include "data/data_set.hpp"
 #include "io/image_file.hpp"
+#include "support/mistake.hpp"
 #include "unit/files_support.hpp"
 
 namespace ridgeline {
@@ -57,17 +58,7 @@ struct Place {
                       train.get());
   }
   std::string refused(const Texts& data, const Texts& set = {}) const {
-    return sentence([&] { task(data, set); });
-  }
-  static std::string sentence(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.status(), Exit::mistake) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was refused";
-    return "";
+    return support::mistake_of([&] { task(data, set); });
   }
 
   TemporaryFolder folder;

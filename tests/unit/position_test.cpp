@@ -7,22 +7,13 @@
 
 #include "core/error.hpp"
 #include "layer/score_bias.hpp"
+#include "support/mistake.hpp"
 
 namespace ridgeline {
 namespace {
 
+using support::mistake_of;
 using support::PositionAlone;
-
-template <class Call>
-std::string complaint_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Exit::mistake);
-    return error.what();
-  }
-  return "none";
-}
 
 TEST(Position, SinusoidalIsSinesAndCosinesOfAnyWidth) {
   for (const int channels : {1, 2, 7, 8}) {
@@ -55,7 +46,7 @@ TEST(Position, ImageIsRowAndColumn) {
 
 TEST(Position, ImageHasNumbersForItsPixelsOnly) {
   const auto made_for = [](int tokens, Grid grid) {
-    return complaint_of([&] { PositionAlone<float>({"position", "image"}, "", 2, tokens, grid); });
+    return mistake_of([&] { PositionAlone<float>({"position", "image"}, "", 2, tokens, grid); });
   };
   EXPECT_EQ(made_for(15, {3, 5}), "none");
   EXPECT_EQ(made_for(14, {3, 5}), "position/image has numbers for 15 tokens, and a sample of 14 is too short.");
@@ -74,7 +65,7 @@ TEST(Position, LearnedIsATableForAsManyTokensAsInTraining) {
   EXPECT_EQ(learned.forward(6, 4), rows);
   learned.prepare(3);
   EXPECT_EQ(learned.forward(3, 4), std::vector<double>(rows.begin(), rows.begin() + 12));
-  EXPECT_EQ(complaint_of([&] { learned.prepare(7); }),
+  EXPECT_EQ(mistake_of([&] { learned.prepare(7); }),
             "position/learned has numbers for at most 6 tokens, and a sample of 7 is too long.");
 }
 
@@ -165,10 +156,10 @@ TEST(ScoreBias, TakesTheOptionsOfItsOwnSection) {
 }
 
 TEST(ScoreBias, IsNoPositionOfTokens) {
-  EXPECT_EQ(complaint_of([] { ScoreBias("sinusoidal"); }),
+  EXPECT_EQ(mistake_of([] { ScoreBias("sinusoidal"); }),
             "[attention.some] position = sinusoidal gives channels to tokens, and no bias to scores; it takes none or "
             "tisa.");
-  EXPECT_NE(complaint_of([] { ScoreBias("tiso"); }).find("did you mean tisa?"), std::string::npos);
+  EXPECT_NE(mistake_of([] { ScoreBias("tiso"); }).find("did you mean tisa?"), std::string::npos);
 }
 
 }  // namespace
