@@ -63,11 +63,6 @@ class Proof {
     std::vector<Numbers> states;
   };
 
-  static Numbers to_host(const Memory1& view) {
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-    return {host_pointer(host), host_pointer(host) + host.size()};
-  }
-
   static void to_device(const Numbers& numbers, const Memory1& view) {
     const auto host = Kokkos::create_mirror_view(view);
     std::copy(numbers.begin(), numbers.end(), host_pointer(host));
@@ -116,15 +111,9 @@ class Proof {
   Outcome outcome(bool with_change) {
     load(with_change);
     forward();
-    Outcome found{to_host(predictions_), {}};
+    Outcome found{host_copy(predictions_), {}};
     const std::size_t blocks = experiment_.model.attention.size();
-    for (std::size_t i = 0; i <= blocks; ++i) {
-      const Tensor<const Scalar> state = model_.state(i);
-      const Kokkos::View<const Scalar*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> flat(state.data(),
-                                                                                              state.size());
-      const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), flat);
-      found.states.emplace_back(host_pointer(host), host_pointer(host) + host.size());
-    }
+    for (std::size_t i = 0; i <= blocks; ++i) found.states.push_back(host_copy(model_.state(i)));
     return found;
   }
 
@@ -174,7 +163,7 @@ class Proof {
     }
     to_device(gradient, gradient_);
     model_.backward(tensor(inputs_, channels), tensor(gradient_, outputs), tensor(input_gradient_, channels));
-    const Numbers found = to_host(input_gradient_);
+    const Numbers found = host_copy(input_gradient_);
     for (std::size_t b = 0; b < changed_.size(); ++b)
       for (int n = changed_[b] + 1; n < tokens_; ++n) {
         const auto begin =

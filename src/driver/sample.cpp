@@ -168,8 +168,8 @@ Exit sample_command(const CommandLine& line) {
   const Images images = experiment.single_precision ? make<float>(line, experiment, plan, console)
                                                     : make<double>(line, experiment, plan, console);
   write(line, experiment, images);
-  console.line(fmt::format("{} images of {} x {} pixels in {}: {}", images.count, images.rows, images.columns,
-                           duration_text(wall_time() - began), line.output));
+  console.line(fmt::format("{} image{} of {} x {} pixels in {}: {}", images.count, images.count == 1 ? "" : "s",
+                           images.rows, images.columns, duration_text(wall_time() - began), line.output));
   const DrawnImages drawn = draw_images(line.output, images, task_of(experiment).levels());
   if (!drawn.complaint.empty())
     console.line(drawn.complaint);

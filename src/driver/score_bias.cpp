@@ -44,9 +44,8 @@ std::vector<double> values_of(const LayerChoice& attention, const std::string& n
   arena.allocate();
   reserve();
   bias->forward(values);
-  const Kokkos::View<const Scalar*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> flat(values.data(), values.size());
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), flat);
-  return {host_pointer(host), host_pointer(host) + host.size()};
+  const std::vector<Scalar> copied = host_copy(values);
+  return {copied.begin(), copied.end()};
 }
 
 /// 0 where the attention has no bias by distance. A plugin's options may have these names and mean something else.

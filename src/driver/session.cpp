@@ -17,12 +17,6 @@ int evaluation_rows(const Experiment& experiment) {
   return experiment.training.batch * experiment.sets.front().task->tokens();
 }
 
-template <class Scalar>
-std::vector<Scalar> host_copy(const Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory>& view) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-  return {host_pointer(host), host_pointer(host) + host.size()};
-}
-
 /// Images for the report that are made at a time; 0 where none are to be made.
 int images_at_once(const Experiment& experiment) {
   const Task& train = *experiment.sets.front().task;
@@ -176,10 +170,9 @@ void Session<Scalar>::write_set(hdf5::File& file, std::size_t number) const {
   result.grid = task.grid();
   result.channel_names = task.channel_names();
   result.target_names = task.target_names();
-  result.inputs = host_copy<Scalar>(set.inputs());
-  result.truth = host_copy<Scalar>(set.target_values());
-  const auto shown = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), set.shown());
-  result.shown.assign(host_pointer(shown), host_pointer(shown) + shown.size());
+  result.inputs = host_copy(set.inputs());
+  result.truth = host_copy(set.target_values());
+  result.shown = host_copy(set.shown());
   result.predictions = trained_.at(number).predictions;
   result.trained = trained_.at(number).metrics;
   result.untrained_predictions = untrained_.at(number).predictions;

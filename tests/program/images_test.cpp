@@ -167,6 +167,8 @@ TEST_P(ImagesOf, AreMadeAgainFromTheSameSeed) {
   EXPECT_EQ(made({"--count", "9"}).levels, first.levels);
   EXPECT_NE(made({"--count", "9", "--seed", "2"}).levels, first.levels);
   EXPECT_EQ(made({"--count", "9", "--set", "train.batch=2"}).levels, first.levels);
+  test::expect_contains(place.sample("run", {"--count", "1", "--output", "made.h5"}).out,
+                        "1 image of 4 x 3 pixels in ");
   const Images fewer = made({"--count", "3"});
   EXPECT_TRUE(std::equal(fewer.levels.begin(), fewer.levels.end(), first.levels.begin()));
   const Images greedy = made({"--count", "2", "--temperature", "0"});
