@@ -3,7 +3,7 @@
 //
 // Scores are in units of ln 2, so that weights are powers of two: queries come multiplied by log2(e) / sqrt(E/H), and
 // biases by log2(e). A key that a query does not see is left out by never reading its numbers together with that query's:
-// zero times NaN is NaN.
+// zero times NaN is NaN. One whose bias is -infinity has no weight.
 #pragma once
 
 #include "core/tensor.hpp"
@@ -34,7 +34,7 @@ struct ForwardTile {
   const Scalar* keys;     ///< [embed, key_tile]
   const Scalar* values;   ///< [key_tile, out]
   const Scalar* bias;     ///< of query r and key j at j - r; null: none
-  Scalar* reference;      ///< [query_tile]: what is subtracted from a query's scores
+  Scalar* reference;      ///< [query_tile]: what is subtracted from a query's scores; the lowest number: none yet
   Scalar* sums;           ///< [query_tile, row_sums]: parts of the sums of weights so far
   Scalar* attended;       ///< [query_tile, out]: weights times values so far
   Scalar* weights;        ///< [query_tile, key_tile]
@@ -268,7 +268,7 @@ struct PackTiles {
       Scalar& reference = tile.reference[i + r];
       const Scalar found = largest_of<Scalar, lanes>(largest[r]);
       if (!(found > reference + far_above<Scalar>)) continue;
-      if (reference > -std::numeric_limits<Scalar>::infinity()) scale_row(tile, i + r, std::exp2(reference - found));
+      if (reference > std::numeric_limits<Scalar>::lowest()) scale_row(tile, i + r, std::exp2(reference - found));
       reference = found;
     }
   }
@@ -291,7 +291,7 @@ struct PackTiles {
       for (int r = 0; r < block; ++r) {
         Keys above = scores[r] - tile.reference[i + r];
         if constexpr (Partly) above = number < static_cast<Scalar>(tile.sight(i + r) - j) ? above : lowest;
-        worst = larger(worst, above);
+        worst = larger(above, worst);  // NaN is passed over
         const Keys weight = exp2_of<lanes>(above);
         sums[r] += weight;
         store_pack(tile.weights + (i + r) * key_tile + j, weight);

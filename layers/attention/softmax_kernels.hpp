@@ -162,7 +162,8 @@ struct Forward {
               heads.query_stride(), heads.tokens - first, heads.embed, scale, own_queries, query_tile, embed);
     clear(team, sum, query_tile * out);
     clear(team, sums, query_tile * Steps::row_sums);
-    clear(team, reference, query_tile, -Kokkos::Experimental::infinity<Scalar>::value);
+    // Not -infinity, of which a score of -infinity cannot be taken away.
+    clear(team, reference, query_tile, Kokkos::reduction_identity<Scalar>::max());
     team.team_barrier();
 
     const int seen = heads.seen_tiles(tile);
@@ -216,7 +217,8 @@ struct Forward {
 /// Queries, times their scale, and gradients of what was attended as the tiles of the backward pass, [groups, query
 /// tiles, query_tile, …], and for every query the logarithm of its sum and its product of attended and gradient,
 /// [groups, query tiles, query_tile]. Of a query that saw nothing, and of one whose gradient is zero, whatever its own
-/// numbers are, the rows are zeros and the logarithm is infinite: it takes part in nothing.
+/// numbers are, the rows are zeros and the logarithm is infinite: it adds zeros to gradients, but for NaN to its own and
+/// to those of keys that it sees and that are NaN.
 template <class Scalar>
 struct LayOutGradients {
   Heads heads;

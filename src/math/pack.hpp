@@ -78,21 +78,20 @@ inline Scalar largest_of(const Pack<Scalar, Count>& pack) {
 /// place at most.
 ///
 /// With n the whole number nearest to x and f the rest: 2^n (1 + f q(f)), q of degree 4 fitted as in elementary.hpp:
-/// off by 2^-23.4.
+/// off by 2^-23.4. A product with 2^n, where a sum of exponents would make a number of some NaN.
 template <int Count>
 inline Pack<float, Count> exp2_of(const Pack<float, Count>& x) {
-  using Bits = Pack<std::uint32_t, Count>;  // whose sums wrap round
-  constexpr float shift = 12582912;         // as in exponential_of_sum
+  using Bits = Pack<std::uint32_t, Count>;
+  constexpr float shift = 12582912 + 127;  // as in exponential_of_sum; the lowest bits are 2^n's exponent
   const Pack<float, Count> shifted = x + shift, f = x - (shifted - shift);
   const Pack<float, Count> q =
       0.693147F + f * (0.24022247F + f * (0.055507112F + f * (0.009671294F + f * 0.0013269407F)));
-  const Pack<float, Count> mantissa = 1 + f * q;
-  Bits exponent, bits;
+  Bits exponent;
   std::memcpy(&exponent, &shifted, sizeof exponent);
-  std::memcpy(&bits, &mantissa, sizeof bits);
-  bits += exponent << 23;
-  Pack<float, Count> value;
-  std::memcpy(&value, &bits, sizeof value);
+  exponent <<= 23;
+  Pack<float, Count> power;
+  std::memcpy(&power, &exponent, sizeof power);
+  const Pack<float, Count> value = (1 + f * q) * power;
   return x < -125.0F ? Pack<float, Count>{} : value;
 }
 

@@ -52,6 +52,8 @@ void set_from(Tokens& tokens, int begin, double value) {
 struct Kind {
   AttentionSizes sizes;
   bool causal, biased;
+  // Of a key nearer or farther than that the bias is -infinity.
+  int nearest = 0, farthest = std::numeric_limits<int>::max();
 };
 
 std::string kind_text(const Kind& kind) {
@@ -82,6 +84,23 @@ class FreeBias final : public Position<Scalar> {
   Parameter<Scalar> table_;
 };
 
+/// The kind's bias, for so many tokens; null for none.
+template <class Scalar>
+std::unique_ptr<Position<Scalar>> make_bias(const Kind& kind, int tokens, Parameters<Scalar>& parameters) {
+  if (!kind.biased) return nullptr;
+  auto bias = std::make_unique<FreeBias<Scalar>>(parameters, kind.sizes.heads, tokens);
+  parameters.allocate();
+  parameters.initialise(4);
+  std::vector<double> table = parameters.get(parameters.entries().front());
+  const int distances = 2 * tokens - 1;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const int apart = std::abs(static_cast<int>(i) % distances - (tokens - 1));
+    if (apart < kind.nearest || apart > kind.farthest) table[i] = -INFINITY;
+  }
+  parameters.set(parameters.entries().front(), table);
+  return bias;
+}
+
 struct Results : CoreResults {
   std::vector<double> bias, dbias;
 };
@@ -95,16 +114,45 @@ Results run(const Kind& kind, const Inputs& inputs, Tiles tiles) {
   const Shape shape = inputs.queries.shape;
   const AttentionSizes& sizes = kind.sizes;
   Parameters<Scalar> parameters;
-  auto bias = kind.biased ? std::make_unique<FreeBias<Scalar>>(parameters, sizes.heads, shape.tokens) : nullptr;
-  parameters.allocate();
-  parameters.initialise(4);
-  CoreAlone<Scalar> alone(softmax::make_core<Scalar>(sizes, kind.causal, std::move(bias), tiles), shape);
+  CoreAlone<Scalar> alone(
+      softmax::make_core<Scalar>(sizes, kind.causal, make_bias(kind, shape.tokens, parameters), tiles), shape);
   Results results{alone.differentiate(inputs, true), {}, {}};
   for (const auto& entry : parameters.entries()) {
     results.bias = parameters.get(entry);
     results.dbias = parameters.get_gradient(entry);
   }
   return results;
+}
+
+/// What a causal core attends to when it is given one token after another.
+template <class Scalar>
+Tokens run_one_by_one(const Kind& kind, const Inputs& inputs) {
+  const Shape shape = inputs.queries.shape;
+  Parameters<Scalar> parameters;
+  const auto core =
+      softmax::make_core<Scalar>(kind.sizes, kind.causal, make_bias(kind, shape.tokens, parameters), Tiles::fastest);
+  Arena arena;
+  core->reserve_sequence(shape, arena);
+  arena.allocate();
+  arena.restart();
+  core->reserve_sequence(shape, arena);
+  core->begin_sequence();
+  Tokens all = zeros(shape, kind.sizes.out);
+  for (int n = 0; n < shape.tokens; ++n) {
+    const auto token = [&](const Tokens& tokens) {
+      Tokens one = zeros({shape.batch, 1}, tokens.channels);
+      for (int b = 0; b < shape.batch; ++b)
+        for (int c = 0; c < tokens.channels; ++c) one.at(b, 0, c) = tokens.at(b, n, c);
+      return one;
+    };
+    const DeviceTokens<Scalar> queries(token(inputs.queries)), keys_values(token(inputs.keys_values)),
+        attended(zeros({shape.batch, 1}, kind.sizes.out));
+    core->next_token(queries.view, keys_values.view, attended.view);
+    const Tokens found = attended.to_tokens();
+    for (int b = 0; b < shape.batch; ++b)
+      for (int c = 0; c < kind.sizes.out; ++c) all.at(b, n, c) = found.at(b, 0, c);
+  }
+  return all;
 }
 
 /// Outputs and gradients as the formulas have them, pair by pair.
@@ -128,6 +176,7 @@ Results by_definition(const Kind& kind, const Inputs& in, const std::vector<doub
           weights.push_back(score / std::sqrt(e) + (bias.empty() ? 0 : bias[entry(j)]));
           largest = std::max(largest, weights.back());
         }
+        if (largest == -INFINITY) continue;  // it sees nothing
         for (double& weight : weights) sum += weight = std::exp(weight - largest);
         for (int j = 0; j < seen; ++j) {
           double slope = 0;
@@ -210,7 +259,61 @@ TEST(SoftmaxTiles, FollowScoresThatRise) {
   }
 }
 
+/// A bias of -infinity leaves keys out: of whole tiles, of all that a query sees, of the first and the last.
+TEST(SoftmaxTiles, LeaveOutKeysOfInfiniteBias) {
+  AttentionSizes sizes{};
+  sizes.heads = 2;
+  sizes.embed = sizes.out = 16;
+  for (const bool causal : {false, true})
+    for (const Kind& kind : {Kind{sizes, causal, true, 0, 5}, Kind{sizes, causal, true, 1, 5},
+                             Kind{sizes, causal, true, key_tile + 3}, Kind{sizes, causal, true, 4 * key_tile}}) {
+      SCOPED_TRACE(kind_text(kind) + fmt::format(", keys {} to {} away", kind.nearest, kind.farthest));
+      const Inputs inputs(sizes, {2, 2 * key_tile + 9});
+      const Results found = run<double>(kind, inputs, Tiles::fastest);
+      const Results expected = by_definition(kind, inputs, found.bias);
+      expect_near(found, expected, 1e-12);
+      expect_near(run<double>(kind, inputs, Tiles::portable), expected, 1e-12);
+      expect_near(run<float>(kind, inputs, Tiles::fastest), expected, 2e-5);
+      expect_near(run<float>(kind, inputs, Tiles::portable), expected, 2e-5);
+      if (!causal) continue;
+      EXPECT_LT(distance(run_one_by_one<double>(kind, inputs).values, expected.output.values), 1e-12);
+      EXPECT_LT(distance(run_one_by_one<float>(kind, inputs).values, expected.output.values), 2e-5);
+    }
+}
+
 // ---- NaN ----
+
+/// Queries of a block take a new reference where a later one of it is NaN.
+template <class Scalar>
+void expect_rising_scores_followed_before_nan(Tiles tiles) {
+  AttentionSizes sizes{};
+  sizes.heads = 1;
+  sizes.embed = sizes.out = 16;
+  const Kind kind{sizes, true, false};
+  for (const int at : {2 * key_tile + 1, 2 * key_tile + 5, 3 * key_tile - 1}) {
+    Inputs inputs(sizes, {1, 4 * key_tile});
+    for (int n = 0; n < inputs.queries.shape.tokens; ++n) {
+      inputs.queries.at(0, n, 0) = 4;
+      inputs.keys_values.at(0, n, 0) = 3 * n;
+    }
+    set_from(inputs.gradient, at, 0);
+    const Results before = run<Scalar>(kind, inputs, tiles);
+    set_from(inputs.queries, at, nan);
+    set_from(inputs.keys_values, at, nan);
+    const Results after = run<Scalar>(kind, inputs, tiles);
+    EXPECT_TRUE(finite(first(before.output, at)) && finite(first(before.dqueries, at)));
+    EXPECT_EQ(first(after.output, at), first(before.output, at)) << at;
+    EXPECT_EQ(first(after.dqueries, at), first(before.dqueries, at)) << at;
+    EXPECT_EQ(first(after.dkeys_values, at), first(before.dkeys_values, at)) << at;
+  }
+}
+
+TEST(SoftmaxTiles, FollowScoresThatRiseUpToNaN) {
+  for (const Tiles tiles : {Tiles::fastest, Tiles::portable}) {
+    expect_rising_scores_followed_before_nan<float>(tiles);
+    expect_rising_scores_followed_before_nan<double>(tiles);
+  }
+}
 
 struct Poisoned {
   int tokens, at;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
 #ifdef RIDGELINE_HAS_PACKS
@@ -33,7 +35,14 @@ TEST(Pack, PowersOfTwoAtTheEnds) {
   EXPECT_EQ(exp2_by_pack(-126.0F), 0);
   EXPECT_EQ(exp2_by_pack(-1e30F), 0);
   EXPECT_EQ(exp2_by_pack(-std::numeric_limits<float>::infinity()), 0);
-  EXPECT_TRUE(std::isnan(exp2_by_pack(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(Pack, PowersOfTwoOfAnyNaNAreNaN) {
+  for (const std::uint32_t bits : {0x7FC00000U, 0xFFC00000U, 0x7FC00001U, 0x7FFFFFFFU, 0xFFFFFFFFU, 0x7F800001U}) {
+    float nan;
+    std::memcpy(&nan, &bits, sizeof nan);
+    EXPECT_TRUE(std::isnan(exp2_by_pack(nan))) << bits;
+  }
 }
 
 TEST(Pack, FoldsAllEntries) {
