@@ -51,10 +51,9 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
     const std::vector<Shape> more = batches_of(set.task->samples(), batch, set.task->tokens());
     shapes.insert(shapes.end(), more.begin(), more.end());
     need.data += DataSet<Scalar>::bytes(*set.task, experiment.extra);
-    const double predictions =
-        static_cast<double>(set.task->samples()) * set.task->tokens() * set.task->outputs() * sizeof(Scalar);
-    largest = std::max(largest, predictions);
-    need.results += DataSet<Scalar>::bytes(*set.task) + 4 * predictions;
+    const double of_sample = static_cast<double>(set.task->tokens()) * set.task->outputs() * sizeof(Scalar);
+    largest = std::max(largest, batch * of_sample);
+    need.results += DataSet<Scalar>::bytes(*set.task) + 4 * set.task->samples() * of_sample;
     making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task, experiment.extra));
   }
   need.results = std::max(need.results, making);  // one is done with when the other begins

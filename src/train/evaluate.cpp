@@ -24,7 +24,8 @@ Evaluator<Scalar>::Evaluator(const std::vector<const DataSet<Scalar>*>& sets, co
     : rows_(rows), loss_(make_loss<Scalar>(task, 0)) {
   std::size_t predictions = 0, samples = 0;
   for (const DataSet<Scalar>* set : sets) {
-    predictions = std::max(predictions, static_cast<std::size_t>(set->samples()) * set->tokens() * set->outputs());
+    predictions =
+        std::max(predictions, static_cast<std::size_t>(samples_at_once(*set)) * set->tokens() * set->outputs());
     samples = std::max(samples, static_cast<std::size_t>(set->samples()));
   }
   predictions_ = Kokkos::View<Scalar*, Memory>("ridgeline::evaluation/predictions", predictions);
@@ -39,16 +40,17 @@ std::vector<Shape> Evaluator<Scalar>::shapes(const DataSet<Scalar>& set) const {
 template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set,
                                     std::vector<Scalar>& predictions) {
-  Metrics metrics = evaluate(model, set);
-  const std::size_t size = static_cast<std::size_t>(set.samples()) * set.tokens() * set.outputs();
-  const auto host = Kokkos::create_mirror_view_and_copy(
-      Kokkos::HostSpace(), Kokkos::subview(predictions_, std::make_pair(std::size_t{0}, size)));
-  predictions.assign(host_pointer(host), host_pointer(host) + size);
-  return metrics;
+  predictions.resize(static_cast<std::size_t>(set.samples()) * set.tokens() * set.outputs());
+  return evaluate(model, set, predictions.data());
 }
 
 template <class Scalar>
 Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set) {
+  return evaluate(model, set, nullptr);
+}
+
+template <class Scalar>
+Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, Scalar* predictions) {
   const Region region("evaluation", Parts::timed_for_tools);
   model.clear_signals();
   const int batch = samples_at_once(set), tokens = set.tokens(), channels = set.channels(), targets = set.targets(),
@@ -60,14 +62,18 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
     const Tensor<const Scalar> inputs(row_pointer(set.inputs(), first), count, tokens, channels);
     const Tensor<const Scalar> truth(row_pointer(set.target_values(), first), count, tokens, targets);
     const Matrix<const std::uint8_t> shown(row_pointer(set.shown(), first), count, tokens);
-    const Tensor<Scalar> prediction(predictions_.data() + static_cast<std::size_t>(first) * tokens * outputs, count,
-                                    tokens, outputs);
+    const Tensor<Scalar> prediction(predictions_.data(), count, tokens, outputs);
     const Tensor<const Scalar> extra =
         set.extra_channels() > 0
             ? Tensor<const Scalar>(row_pointer(set.extra(), first), count, tokens, set.extra_channels())
             : Tensor<const Scalar>();
     model.forward(inputs, prediction, extra);
     loss_->sum(prediction, truth, shown, sums_, first);
+    if (predictions == nullptr) continue;
+    const std::size_t size = prediction.size();
+    const Kokkos::View<Scalar*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> host(
+        predictions + static_cast<std::size_t>(first) * tokens * outputs, size);
+    Kokkos::deep_copy(host, Kokkos::subview(predictions_, std::make_pair(std::size_t{0}, size)));
   }
   model.status().read();
   check_signals<Scalar>(model, [&] { return "evaluation of the set " + set.name(); });

@@ -14,7 +14,7 @@
 
 namespace ridgeline {
 
-/// Evaluates sets batch by batch, in memory taken once: predictions of the largest set.
+/// Evaluates sets batch by batch, in memory taken once: predictions of the largest batch.
 template <class Scalar>
 class Evaluator {
  public:
@@ -35,10 +35,12 @@ class Evaluator {
   Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, std::vector<Scalar>& predictions);
 
  private:
+  /// Where `predictions` is not null it is the host's memory for those of the set.
+  Metrics evaluate(Model<Scalar>& model, const DataSet<Scalar>& set, Scalar* predictions);
   int samples_at_once(const DataSet<Scalar>& set) const { return batch_for(rows_, set.samples(), set.tokens()); }
 
   int rows_;
-  Kokkos::View<Scalar*, Memory> predictions_;  // of a whole set
+  Kokkos::View<Scalar*, Memory> predictions_;  // of a batch
   std::unique_ptr<Loss<Scalar>> loss_;
   SampleSums sums_;
 };

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/tools.hpp"
 #include "support/subject.hpp"
 #include "train/evaluate.hpp"
 
@@ -198,7 +199,8 @@ TEST(Evaluator, RefusesAnErrorThatIsNotFinite) {
 TEST(Evaluator, SameFiguresInAnyBatches) {
   Training training(plan_of(4, 1));
   const Metrics expected = training.evaluator->evaluate(*training.model, *training.set);
-  for (const int rows : {1, 12, 36, 1000}) {
+  std::vector<double> all;
+  for (const int rows : {1000, 1, 12, 36}) {
     Evaluator<double> other({training.set.get()}, *training.task, rows);
     training.model->prepare(other.shapes(*training.set));
     std::vector<double> predictions;
@@ -206,8 +208,34 @@ TEST(Evaluator, SameFiguresInAnyBatches) {
     EXPECT_NEAR(metrics["mse"], expected["mse"], 1e-12 * expected["mse"]) << rows;
     EXPECT_NEAR(metrics["mse_hidden"], expected["mse_hidden"], 1e-12 * expected["mse_hidden"]) << rows;
     EXPECT_NEAR(metrics["relative_l2"], expected["relative_l2"], 1e-12 * expected["relative_l2"]) << rows;
-    EXPECT_EQ(predictions.size(), 120U);
+    ASSERT_EQ(predictions.size(), 120U);
+    if (all.empty()) all = predictions;
+    for (std::size_t i = 0; i < 120; ++i) EXPECT_NEAR(predictions[i], all[i], 1e-12) << rows << " rows, " << i;
   }
+}
+
+/// Bytes of predictions that Kokkos allocates while it lives.
+class PredictionBytes final : public ToolsListener {
+ public:
+  void allocate(const char* name, std::uint64_t bytes) override {
+    if (std::string(name) == "ridgeline::evaluation/predictions") bytes_ += bytes;
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+TEST(Evaluator, HoldsABatchOfPredictions) {
+  const Training training(plan_of(4, 1));
+  const auto bytes_with = [&](int rows) {
+    const PredictionBytes listener;
+    const Evaluator<double> evaluator({training.set.get()}, *training.task, rows);
+    return listener.bytes();
+  };
+  const std::uint64_t sample = 12 * sizeof(double);
+  EXPECT_EQ(bytes_with(36) - bytes_with(12), 2 * sample);
+  EXPECT_EQ(bytes_with(1000) - bytes_with(12), 9 * sample);  // ten are all that there are
 }
 
 }  // namespace
