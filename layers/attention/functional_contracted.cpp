@@ -107,13 +107,14 @@ class ContractedOrder final : public Layer<Scalar> {
 
  private:
   /// Room for so many channels in an array [basis, B, channels] of which products read one sample's rows, B·channels from
-  /// one to the next. Where that is a multiple of a large power of two, all of them fall on the same few lines of a cache.
+  /// one to the next. Where that is a multiple of a large power of two, all of them fall on the same few lines of a
+  /// cache; of a batch that is one, whatever the room.
   static int apart(int channels, int batch) {
     constexpr int line = 64 / sizeof(Scalar), few = 1024 / sizeof(Scalar);
     const auto falls_together = [=](int room) { return std::int64_t{room} * batch % few == 0; };
     int more = 0;
     for (int next = line; falls_together(channels + more) && next > 0; next /= 2) more = next;
-    return channels + more;
+    return falls_together(channels + more) ? channels : channels + more;
   }
 
   Scalar weight() const { return static_cast<Scalar>(set_.token_weight(shape_.tokens)); }
