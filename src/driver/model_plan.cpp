@@ -147,7 +147,7 @@ class Planner {
     std::string where;
     try {
       Parameters<double> parameters;
-      Setup<double> setup{plan_.inputs,
+      Setup<double> setup{0,
                           plan_.width,
                           plan_.position->options,
                           ParameterScope<double>(parameters, "position"),
@@ -155,7 +155,7 @@ class Planner {
                           Registry::instance(),
                           plan_.tokens,
                           plan_.grid};
-      InputPosition<double> position(entry, plan_.position_mode, setup, parameters);
+      InputPosition<double> position(entry, plan_.position_mode, plan_.inputs, setup, parameters);
       for (const auto& [set, tokens] : samples_.tokens) {
         where = " for the set " + set;
         Arena measure;

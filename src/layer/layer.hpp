@@ -136,9 +136,9 @@ using Sections = std::map<std::string, OptionValues>;
 /// What a layer, or a position, is made from.
 template <class Scalar>
 struct Setup {
-  int inputs;   ///< channels of x; of a position, 0
-  int outputs;  ///< channels of y; of a position, those of a token, or the heads that ask for a bias
-  const OptionValues& options;
+  int inputs;                   ///< channels of x; of a position, 0
+  int outputs;                  ///< channels of y; of a position, those of a token, or the heads that ask for a bias
+  const OptionValues& options;  ///< there while the constructor runs, and no longer
   ParameterScope<Scalar> parameters;
   Signal signal;
   const Registry& registry;

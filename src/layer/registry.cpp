@@ -2,6 +2,7 @@
 
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -54,7 +55,7 @@ class GuardedLayer final : public Layer<Scalar> {
     call("failed where it reserves memory", [&] {
       const std::size_t before = used_bytes(arena);
       layer_->reserve(shape, arena);
-      check_reserved(shape, used_bytes(arena) - before);
+      check_reserved("samples", shape, used_bytes(arena) - before);
     });
   }
   void forward(Tensor<const Scalar> x, Tensor<const Scalar> residual, Tensor<Scalar> y) override {
@@ -71,11 +72,17 @@ class GuardedLayer final : public Layer<Scalar> {
     });
     return operations;
   }
-  int extra_channels() const override { return layer_->extra_channels(); }
-  void set_extra(Tensor<const Scalar> extra, Tensor<Scalar> dextra) override { layer_->set_extra(extra, dextra); }
-  bool continues() const override { return layer_->continues(); }
+  int extra_channels() const override { return ask(&Layer<Scalar>::extra_channels); }
+  void set_extra(Tensor<const Scalar> extra, Tensor<Scalar> dextra) override {
+    call("failed where it is given extra channels", [&] { layer_->set_extra(extra, dextra); });
+  }
+  bool continues() const override { return ask(&Layer<Scalar>::continues); }
   void reserve_sequence(const Shape& longest, Arena& arena) override {
-    call("failed where it reserves memory", [&] { layer_->reserve_sequence(longest, arena); });
+    call("failed where it reserves memory", [&] {
+      const std::size_t before = used_bytes(arena);
+      layer_->reserve_sequence(longest, arena);
+      check_reserved("sequences", longest, used_bytes(arena) - before);
+    });
   }
   void begin_sequence() override {
     call("failed where it begins a sequence", [&] { layer_->begin_sequence(); });
@@ -94,19 +101,25 @@ class GuardedLayer final : public Layer<Scalar> {
   void call(const char* failing, const Call& what) const {
     guarded(title_, failing, Exit::numerical, what);
   }
+  template <class Answer>
+  Answer ask(Answer (Layer<Scalar>::*question)() const) const {
+    Answer answer{};
+    call("failed where it says what it is", [&] { answer = ((*layer_).*question)(); });
+    return answer;
+  }
 
   /// Memory is measured before it is there: a layer that takes more later would write beyond it.
-  void check_reserved(const Shape& shape, std::size_t bytes) {
-    const auto [first, is_new] = reserved_.emplace(std::pair(shape.batch, shape.tokens), bytes);
+  void check_reserved(const char* what, const Shape& shape, std::size_t bytes) {
+    const auto [first, is_new] = reserved_.emplace(std::tuple(what, shape.batch, shape.tokens), bytes);
     if (!is_new && bytes > first->second)
-      throw std::length_error("for " + std::to_string(shape.batch) + " samples of " + std::to_string(shape.tokens) +
-                              " tokens it reserves more memory than it did before (" + std::to_string(bytes) +
-                              " bytes, not " + std::to_string(first->second) + ")");
+      throw std::length_error("for " + std::to_string(shape.batch) + " " + what + " of " +
+                              std::to_string(shape.tokens) + " tokens it reserves more memory than it did before (" +
+                              std::to_string(bytes) + " bytes, not " + std::to_string(first->second) + ")");
   }
 
   std::string title_;
   std::unique_ptr<Layer<Scalar>> layer_;
-  std::map<std::pair<int, int>, std::size_t> reserved_;  // bytes, by batch and tokens
+  std::map<std::tuple<std::string, int, int>, std::size_t> reserved_;  // bytes, by what, batch and tokens
 };
 
 /// A layer that takes each token by itself: of a sequence the next one is as any other.

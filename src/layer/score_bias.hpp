@@ -9,7 +9,7 @@ namespace ridgeline {
 Option& declare_score_bias(OptionSet& options);
 
 /// The position that the option `position` names, for so many heads, its parameters in a scope of its name; null for
-/// none. Throws Error(Exit::mistake) where what it names is no bias.
+/// none. A part of the layer, it raises the layer's signal. Throws Error(Exit::mistake) where what it names is no bias.
 template <class Scalar>
 std::unique_ptr<Position<Scalar>> make_score_bias(Setup<Scalar>& setup, int heads);
 

@@ -69,9 +69,9 @@ void take_first_channels(Tensor<const Scalar> all, Tensor<Scalar> first) {
 }  // namespace
 
 template <class Scalar>
-InputPosition<Scalar>::InputPosition(const LayerEntry& entry, PositionMode mode, Setup<Scalar>& setup,
+InputPosition<Scalar>::InputPosition(const LayerEntry& entry, PositionMode mode, int inputs, Setup<Scalar>& setup,
                                      const Parameters<Scalar>& parameters)
-    : mode_(mode), inputs_(setup.inputs) {
+    : mode_(mode), inputs_(inputs) {
   const std::string title = "position/" + entry.name;
   if (entry.position_use != PositionUse::channels)
     throw Error(Exit::mistake,

@@ -15,12 +15,13 @@ enum class PositionMode { add, concatenate };
 template <class Scalar>
 class InputPosition {
  public:
-  /// Its parameters are declared in the setup's scope, which is one of `parameters`. Throws Error(Exit::mistake) where
-  /// the position is none of tokens, cannot be made, or is to be added and has other channels than the width
-  /// (setup.outputs).
-  InputPosition(const LayerEntry& entry, PositionMode mode, Setup<Scalar>& setup, const Parameters<Scalar>& parameters);
+  /// For tokens of `inputs` channels. The position's parameters are declared in the setup's scope, which is one of
+  /// `parameters`. Throws Error(Exit::mistake) where the position is none of tokens, cannot be made, or is to be added
+  /// and has other channels than the width (setup.outputs).
+  InputPosition(const LayerEntry& entry, PositionMode mode, int inputs, Setup<Scalar>& setup,
+                const Parameters<Scalar>& parameters);
 
-  /// Channels that the encoder is given besides `inputs` (setup.inputs) of its own.
+  /// Channels that the encoder is given besides `inputs` of its own.
   int joined_channels() const { return mode_ == PositionMode::concatenate ? channels_ : 0; }
 
   /// Throws Error(Exit::mistake) where the position has no numbers for so many tokens.
@@ -28,9 +29,10 @@ class InputPosition {
   /// For one token at a time, of sequences of up to `longest.tokens`.
   void reserve_sequence(const Shape& longest, Arena& arena);
 
-  /// Computes the numbers, where parameters or the number of tokens may have changed. Before join and add.
+  /// Computes the numbers [tokens, channels], where parameters or the number of tokens may have changed. Before join and add.
   void compute();
-  /// The encoder's input: x [B, N, inputs], with the numbers of tokens `first` … beside it where they are concatenated.
+  /// The encoder's input: x [B, N, inputs]; where the numbers of tokens `first` … are concatenated, with them beside it,
+  /// [B, N, inputs + channels].
   Tensor<const Scalar> join(Tensor<const Scalar> x, int first = 0);
   /// What join gave for x.
   Tensor<const Scalar> joined(Tensor<const Scalar> x) const {
@@ -39,11 +41,13 @@ class InputPosition {
   /// Adds the numbers of tokens `first` … to what the encoder gave, [B, N, width], where they are added.
   void add(Tensor<Scalar> state, int first = 0) const;
 
-  /// Adds to the gradients of the position's parameters, from that of what `add` was given.
+  /// Adds to the gradients of the position's parameters, from that of what `add` was given, [B, N, width].
   void backward_of_add(Tensor<const Scalar> dstate);
-  /// Where the encoder's backward pass writes the gradient of what `join` gave; empty where nobody needs it.
+  /// Where the encoder's backward pass writes the gradient of what `join` gave, in its shape; empty where nobody needs it.
+  /// dx [B, N, inputs], or empty.
   Tensor<Scalar> joined_gradient(Tensor<Scalar> dx) const;
-  /// From there: adds to the gradients of the position's parameters and writes dx, unless it is empty.
+  /// From there: adds to the gradients of the position's parameters and writes dx [B, N, inputs], unless it
+  /// is empty.
   void backward_of_join(Tensor<Scalar> dx);
 
  private:

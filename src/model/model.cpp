@@ -11,7 +11,7 @@ namespace ridgeline {
 
 template <class Scalar>
 Model<Scalar>::Model(const ModelPlan& plan, const Registry& registry)
-    : registry_(registry), plan_(plan), status_(1 + 2 * plan.attention.size()) {
+    : registry_(registry), plan_(plan), status_(1 + 2 * plan.attention.size() + (plan.position ? 1 : 0)) {
   slot_names_.resize(status_.signal_count());
   if (plan.position) make_position();
   const int inputs = plan.inputs + (position_ ? position_->joined_channels() : 0);
@@ -41,7 +41,8 @@ std::unique_ptr<Layer<Scalar>> Model<Scalar>::make(const std::string& kind, cons
 
 template <class Scalar>
 void Model<Scalar>::make_position() {
-  Setup<Scalar> setup{plan_.inputs,
+  slot_names_.back() = "position";
+  Setup<Scalar> setup{0,
                       plan_.width,
                       plan_.position->options,
                       ParameterScope<Scalar>(parameters_, "position"),
@@ -51,7 +52,7 @@ void Model<Scalar>::make_position() {
                       plan_.grid,
                       &plan_.sections};
   position_ = std::make_unique<InputPosition<Scalar>>(registry_.get("position", plan_.position->name),
-                                                      plan_.position_mode, setup, parameters_);
+                                                      plan_.position_mode, plan_.inputs, setup, parameters_);
 }
 
 template <class Scalar>
@@ -238,6 +239,11 @@ template <class Scalar>
 void Model<Scalar>::begin_sequence() {
   if (longest_.tokens == 0) throw std::logic_error("a model was not prepared for sequences");
   reserve_sequence(longest_, sequence_arena_);
+  if (!sequence_arena_.fits())
+    throw std::logic_error(
+        fmt::format("a layer takes more memory for {} sequences of {} tokens than when they were "
+                    "prepared for",
+                    longest_.batch, longest_.tokens));
   encoder_->begin_sequence();
   for (auto& block : blocks_) block->begin_sequence();
   if (position_) position_->compute();

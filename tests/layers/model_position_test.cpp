@@ -144,6 +144,50 @@ TEST(ModelPositions, OfWhichTokensHaveNoneAreRefused) {
             "position/learned has numbers for at most 12 tokens, and a sample of 24 is too long.");
 }
 
+/// Zeros, with a signal at token 7.
+class Raising final : public Position<double> {
+ public:
+  explicit Raising(const Signal& signal) : signal_(signal) {}
+  void reserve(int, Arena&) override {}
+  void forward(Matrix<double> values) override {
+    Kokkos::deep_copy(values, 0);
+    const Signal signal = signal_;
+    Kokkos::parallel_for(
+        "ridgeline::test/raise", RangePolicy(0, 1), KOKKOS_LAMBDA(int) { signal.raise(7, 0.5F); });
+  }
+
+ private:
+  Signal signal_;
+};
+
+TEST(ModelPositions, HaveASignalOfTheirOwnAndNoInputs) {
+  Registry registry = Registry::instance();
+  LayerEntry entry;
+  entry.kind = "position";
+  entry.name = "raising";
+  int inputs = -1;
+  entry.make_position_double = [&](ridgeline::Setup<double>& setup) {
+    inputs = setup.inputs;
+    return std::make_unique<Raising>(setup.signal);
+  };
+  registry.add(entry);
+  ModelPlan plan = plan_with("");
+  plan.position = {"raising", OptionValues::defaults(registry.get("position", "raising").options)};
+  Model<double> model(plan, registry);
+  EXPECT_EQ(inputs, 0);
+  model.allocate();
+  randomise(model.parameters(), 3);
+  model.prepare({{2, 12}});
+  const DeviceTokens<double> x(random_tokens({2, 12}, 2, 11)), y(zeros({2, 12}, 3));
+  model.forward(x.view, y.view);
+  model.status().read();
+  std::vector<std::string> raised;
+  for (std::size_t slot = 0; slot < model.status().signal_count(); ++slot)
+    if (const Signal::Content content = model.status().signal(slot); content.raised)
+      raised.push_back(model.explain(slot, content));
+  EXPECT_EQ(raised, std::vector<std::string>{"position: token 7 (0.5)"});
+}
+
 TEST(ModelPositions, ALayerThatSeesAllTokensDoesNotGoOnFromOneToTheNext) {
   Model<float> model(plan_with(""));
   EXPECT_EQ(mistake_of([&] {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "cases.hpp"
 #include "conform/gradient_check.hpp"
+#include "core/error.hpp"
 #include "support/conforming.hpp"
 
 namespace ridgeline::support {
@@ -119,6 +121,51 @@ TEST(ModelSequences, BlocksOfDifferentAttention) {
   plan.position = choice_of({"position", "learned", {{"channels", "4"}}});
   plan.position_mode = PositionMode::concatenate;
   EXPECT_LE(difference_of(plan, {2, longest}), 1e-10);
+}
+
+/// Takes more memory each time that it is asked what a sequence needs.
+class Growing final : public Layer<double> {
+ public:
+  void reserve(const Shape&, Arena&) override {}
+  void forward(Tensor<const double>, Tensor<const double>, Tensor<double>) override {}
+  void backward(Tensor<const double>, Tensor<const double>, Tensor<double>) override {}
+  Operations operations(const Shape&) const override { return Operations::unknown(); }
+  bool continues() const override { return true; }
+  void reserve_sequence(const Shape&, Arena& arena) override { arena.kept<double>(1000 * ++calls_); }
+
+ private:
+  std::size_t calls_ = 0;
+};
+
+/// Prepares a model of one such layer for sequences, and begins one.
+void begin_with_growing_layer(const std::string& origin) {
+  Registry registry = Registry::instance();
+  LayerEntry entry;
+  entry.kind = "attention";
+  entry.name = "growing";
+  entry.origin = origin;
+  entry.make_double = [](Setup<double>&) { return std::make_unique<Growing>(); };
+  registry.add(entry);
+  ModelPlan plan = plan_with({"attention", "causal"});
+  plan.attention = {{"growing", OptionValues::defaults(registry.get("attention", "growing").options)}};
+  Model<double> model(plan, registry);
+  model.allocate();
+  model.prepare_sequence({1, longest});
+  model.begin_sequence();
+}
+
+TEST(ModelSequences, OfALayerThatTakesMoreMemoryThanMeasuredDoNotBegin) {
+  EXPECT_THROW(begin_with_growing_layer(LayerEntry::built_in), std::logic_error);
+  try {
+    begin_with_growing_layer("growing.so");
+    FAIL() << "began";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::numerical);
+    EXPECT_EQ(
+        std::string(error.what()),
+        "attention/growing of the plugin growing.so failed where it reserves memory: for 1 sequences of 19 tokens "
+        "it reserves more memory than it did before (16128 bytes, not 8192).");
+  }
 }
 
 }  // namespace

@@ -63,6 +63,41 @@ TEST(Registry, RefusesATakenNameAndSaysFromWhere) {
   registry.add(entry_named("encoder", "gated"));  // another kind is another name
 }
 
+/// Answers nothing that it is asked before it is run.
+class Silent final : public Layer<double> {
+ public:
+  void reserve(const Shape&, Arena&) override {}
+  void forward(Tensor<const double>, Tensor<const double>, Tensor<double>) override {}
+  void backward(Tensor<const double>, Tensor<const double>, Tensor<double>) override {}
+  Operations operations(const Shape&) const override { return Operations::unknown(); }
+  int extra_channels() const override { throw std::runtime_error("no channels"); }
+  void set_extra(Tensor<const double>, Tensor<double>) override { throw std::runtime_error("no extra"); }
+  bool continues() const override { throw std::runtime_error("no answer"); }
+};
+
+TEST(Registry, PluginsLayerIsNamedWhateverItFailsAt) {
+  LayerEntry entry = entry_named("ffn", "silent");
+  entry.origin = "silent.so";
+  entry.make_double = [](ridgeline::Setup<double>&) { return std::make_unique<Silent>(); };
+  const OptionValues options = OptionValues::defaults(entry.options);
+  Parameters<double> parameters;
+  ridgeline::Setup<double> setup{1, 1, options, ParameterScope<double>(parameters, ""), Signal(), Registry::instance()};
+  const std::unique_ptr<Layer<double>> layer = entry.make(setup);
+  const auto expect = [](const auto& call, const char* end) {
+    try {
+      call();
+      ADD_FAILURE() << end;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), std::string("ffn/silent of the plugin silent.so failed where it ") + end);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  };
+  expect([&] { layer->continues(); }, "says what it is: no answer.");
+  expect([&] { layer->extra_channels(); }, "says what it is: no channels.");
+  expect([&] { layer->set_extra({}, {}); }, "is given extra channels: no extra.");
+}
+
 std::string complaint(const Registry& registry, const char* kind, const char* name) {
   try {
     registry.get(kind, name);
