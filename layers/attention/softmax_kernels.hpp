@@ -217,7 +217,7 @@ struct Forward {
 /// Queries, times their scale, and gradients of what was attended as the tiles of the backward pass, [groups, query
 /// tiles, query_tile, …], and for every query the logarithm of its sum and its product of attended and gradient,
 /// [groups, query tiles, query_tile]. Of a query that saw nothing, and of one whose gradient is zero, whatever its own
-/// numbers are, the rows are zeros and the logarithm is infinite: it adds zeros to gradients, but for NaN to its own and
+/// numbers are, the rows are zeros and the logarithm is infinite: it adds zeros to gradients, but NaN to its own and
 /// to those of keys that it sees and that are NaN.
 template <class Scalar>
 struct LayOutGradients {

@@ -29,9 +29,9 @@ class InputPosition {
   /// For one token at a time, of sequences of up to `longest.tokens`.
   void reserve_sequence(const Shape& longest, Arena& arena);
 
-  /// Computes the numbers [tokens, channels], where parameters or the number of tokens may have changed. Before join and add.
+  /// Computes the numbers [tokens, channels], where those or parameters may have changed. Before join and add.
   void compute();
-  /// The encoder's input: x [B, N, inputs]; where the numbers of tokens `first` … are concatenated, with them beside it,
+  /// The encoder's input: x [B, N, inputs]; where the numbers of tokens `first` … are concatenated, with these beside,
   /// [B, N, inputs + channels].
   Tensor<const Scalar> join(Tensor<const Scalar> x, int first = 0);
   /// What join gave for x.
@@ -43,7 +43,7 @@ class InputPosition {
 
   /// Adds to the gradients of the position's parameters, from that of what `add` was given, [B, N, width].
   void backward_of_add(Tensor<const Scalar> dstate);
-  /// Where the encoder's backward pass writes the gradient of what `join` gave, in its shape; empty where nobody needs it.
+  /// Where the encoder's backward pass writes the gradient of what `join` gave, in its shape; empty: nobody needs it.
   /// dx [B, N, inputs], or empty.
   Tensor<Scalar> joined_gradient(Tensor<Scalar> dx) const;
   /// From there: adds to the gradients of the position's parameters and writes dx [B, N, inputs], unless it

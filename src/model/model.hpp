@@ -89,8 +89,8 @@ class Model {
   std::vector<LayerShare> layers(const Shape& shape) const;
   Operations operations(const Shape& shape) const;
 
-  /// What a step tells the host. The numbers are the trainer's; of the signals there is a slot for every layer and for the
-  /// position of the tokens, all silent after `clear_signals`.
+  /// What a step tells the host. The numbers are the trainer's; of the signals there is a slot for every layer and
+  /// for the position of tokens, all silent after `clear_signals`.
   Status& status() { return status_; }
   const Status& status() const { return status_; }
   Kokkos::View<std::uint64_t*, Memory> signals() const { return status_.signals(); }
