@@ -48,14 +48,21 @@ void ColumnSums<Scalar>::add(Matrix<const Scalar> matrix, Vector<Scalar> sums) c
 
 namespace {
 
+/// Some columns at a time, which lie side by side in every chunk's row.
 template <class Scalar>
 void sum_chunks(Matrix<const Scalar> partial, Vector<Scalar> sums, int first, bool add) {
-  const int count = extent(partial, 0);
+  constexpr int width = 64;
+  const int count = extent(partial, 0), columns = extent(sums, 0), stride = extent(partial, 1);
   Kokkos::parallel_for(
-      "ridgeline::column_sums/total", RangePolicy(0, extent(sums, 0)), KOKKOS_LAMBDA(int j) {
-        Scalar sum = add ? sums(j) : Scalar(0);
-        for (int chunk = 0; chunk < count; ++chunk) sum += partial(chunk, first + j);
-        sums(j) = sum;
+      "ridgeline::column_sums/total", one_team_each((columns + width - 1) / width), KOKKOS_LAMBDA(const Team& team) {
+        const int begin = team.league_rank() * width, own = columns - begin < width ? columns - begin : width;
+        const Scalar* from = partial.data() + first + begin;
+        Scalar* to = sums.data() + begin;
+        for_lanes(team, own, [=](int j) {
+          Scalar sum = add ? to[j] : Scalar(0);
+          for (int chunk = 0; chunk < count; ++chunk) sum += from[static_cast<std::int64_t>(chunk) * stride + j];
+          to[j] = sum;
+        });
       });
 }
 
