@@ -13,6 +13,63 @@
 namespace ridgeline::functional {
 namespace {
 
+/// Of one of the two maps that are folded: the basis map's weight [HK, HD] and bias, and the bias before it [HD].
+template <class Scalar>
+struct Folding {
+  Scalar *weight, *bias, *inner_bias;
+};
+
+/// m = W b + c of both maps, one after the other: a team for each basis function.
+template <class Scalar>
+struct FoldBiases {
+  Folding<const Scalar> queries, keys;
+  int basis, inner;
+  Scalar* folded;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const bool second = team.league_rank() >= basis;
+    const Folding<const Scalar>& from = second ? keys : queries;
+    const int row = team.league_rank() - (second ? basis : 0);
+    const Scalar *weight = from.weight + std::int64_t{row} * inner, *bias = from.inner_bias;
+    const Scalar sum = sum_lanes(team, inner, [=](int c) { return weight[c] * bias[c]; });
+    Scalar* out = folded + team.league_rank();
+    const Scalar own = from.bias[row];
+    Kokkos::single(Kokkos::PerTeam(team), [=]() { *out = sum + own; });
+  }
+};
+
+/// From dm: dW += dm bᵀ, db += Wᵀ dm, dc += dm, of both maps; a team for some of the columns of W.
+template <class Scalar>
+struct UnfoldBiases {
+  static constexpr int width = 64;
+  Folding<const Scalar> queries, keys;
+  Folding<Scalar> queries_gradient, keys_gradient;
+  int basis, inner;
+  const Scalar* folded_gradient;
+
+  int tiles() const { return (inner + width - 1) / width; }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int tile = team.league_rank() / 2, begin = tile * width,
+              count = inner - begin < width ? inner - begin : width;
+    const bool second = team.league_rank() % 2 > 0;
+    const Folding<const Scalar>& map = second ? keys : queries;
+    const Folding<Scalar>& gradient = second ? keys_gradient : queries_gradient;
+    const Scalar *dm = folded_gradient + (second ? basis : 0), *bias = map.inner_bias + begin;
+    Scalar* dbias = gradient.inner_bias + begin;
+    for (int row = 0; row < basis; ++row) {
+      const Scalar *weight = map.weight + std::int64_t{row} * inner + begin, own = dm[row];
+      Scalar* dweight = gradient.weight + std::int64_t{row} * inner + begin;
+      for_lanes(team, count, [=](int c) {
+        dweight[c] += own * bias[c];
+        dbias[c] += own * weight[c];
+      });
+    }
+    Scalar* dbasis = gradient.bias;
+    if (tile == 0) for_lanes(team, basis, [=](int row) { dbasis[row] += dm[row]; });
+  }
+};
+
 template <class Scalar>
 class ContractedOrder final : public Layer<Scalar> {
  public:
@@ -51,6 +108,7 @@ class ContractedOrder final : public Layer<Scalar> {
       const Region region("basis");
       fold(maps_.query, maps_.query_basis, 0);
       fold(maps_.key, maps_.key_basis, set_.all_basis());
+      fold_biases();
       evaluate_basis(x);
     }
     {
@@ -89,11 +147,12 @@ class ContractedOrder final : public Layer<Scalar> {
     basis_backward(x, dx);
     fold_backward(maps_.query, maps_.query_basis, 0);
     fold_backward(maps_.key, maps_.key_basis, set_.all_basis());
+    fold_biases_backward();
   }
 
   Operations operations(const Shape& shape) const override {
     const double rows = shape.rows(), batch = shape.batch, d = set_.inputs, o = set_.outputs, hk = set_.all_basis();
-    const double folding = 2 * hk * set_.all_width() * (d + 1);
+    const double folding_biases = 2 * hk * set_.all_width(), folding = folding_biases * (d + 1);
     const double tokens = rows * 2 * hk * d;  // logits; contraction: the same again
     const double projections = 2 * hk * batch * d * d + hk * batch * d * o;
     const double biases = 2 * hk * batch * d;
@@ -102,7 +161,8 @@ class ContractedOrder final : public Layer<Scalar> {
     return {2 * (folding + 2 * tokens + projections + output) +
                 RidgeMap<Scalar>::forward_operations(h, k, shape.batch, set_.inputs),
             2 * (2 * folding + 4 * tokens + 2 * projections + biases + 2 * output) +
-                RidgeMap<Scalar>::backward_operations(h, k, shape.batch, set_.inputs)};
+                RidgeMap<Scalar>::backward_operations(h, k, shape.batch, set_.inputs),
+            2 * folding_biases, 4 * folding_biases};
   }
 
  private:
@@ -145,11 +205,22 @@ class ContractedOrder final : public Layer<Scalar> {
 
   void fold(const Linear<Scalar>& projection, const Linear<Scalar>& basis, int first) const {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs;
-    Scalar* bias = folded_bias_.data() + first;
     gemm<Scalar>({hk, d, hd}, {basis.weight.value.data(), hd}, {projection.weight.value.data(), d},
                  {row_pointer(folded_, first), d});
-    gemm<Scalar>({hk, 1, hd}, {basis.weight.value.data(), hd}, {projection.bias.value.data(), 1}, {bias, 1});
-    add_bias<Scalar>(Matrix<Scalar>(bias, 1, hk), basis.bias.value, {});
+  }
+
+  static Folding<const Scalar> folding(const Linear<Scalar>& projection, const Linear<Scalar>& basis) {
+    return {basis.weight.value.data(), basis.bias.value.data(), projection.bias.value.data()};
+  }
+  static Folding<Scalar> folding_gradient(const Linear<Scalar>& projection, const Linear<Scalar>& basis) {
+    return {basis.weight.gradient.data(), basis.bias.gradient.data(), projection.bias.gradient.data()};
+  }
+
+  void fold_biases() const {
+    const int hk = set_.all_basis(), hd = set_.all_width();
+    Kokkos::parallel_for("ridgeline::functional/fold_biases", one_team_each(2 * hk),
+                         FoldBiases<Scalar>{folding(maps_.query, maps_.query_basis),
+                                            folding(maps_.key, maps_.key_basis), hk, hd, folded_bias_.data()});
   }
 
   void evaluate_basis(const Tensor<const Scalar>& x) const {
@@ -238,20 +309,27 @@ class ContractedOrder final : public Layer<Scalar> {
                  {weight(), 1});
   }
 
-  // dWqb += dM Wqᵀ + dm bqᵀ; dbqb += dm; dWq += Wqbᵀ dM; dbq += Wqbᵀ dm.
+  // dWqb += dM Wqᵀ; dWq += Wqbᵀ dM.
   void fold_backward(Linear<Scalar>& projection, Linear<Scalar>& basis, int first) const {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs;
     const Scalar* gradient = row_pointer(folded_gradient_, first);
-    Scalar* bias = folded_bias_gradient_.data() + first;
     gemm<Scalar>({hk, hd, d}, {gradient, d}, {projection.weight.value.data(), d, Op::transpose},
                  {basis.weight.gradient.data(), hd}, {1, 1});
-    gemm<Scalar>({hk, hd, 1}, {bias, 1}, {projection.bias.value.data(), hd}, {basis.weight.gradient.data(), hd},
-                 {1, 1});
-    add_bias<Scalar>(Matrix<Scalar>(basis.bias.gradient.data(), 1, hk), Vector<Scalar>(bias, hk), {});
     gemm<Scalar>({hd, d, hk}, {basis.weight.value.data(), hd, Op::transpose}, {gradient, d},
                  {projection.weight.gradient.data(), d}, {1, 1});
-    gemm<Scalar>({hd, 1, hk}, {basis.weight.value.data(), hd, Op::transpose}, {bias, 1},
-                 {projection.bias.gradient.data(), 1}, {1, 1});
+  }
+
+  // dWqb += dm bqᵀ; dbqb += dm; dbq += Wqbᵀ dm.
+  void fold_biases_backward() const {
+    const int hk = set_.all_basis(), hd = set_.all_width();
+    const UnfoldBiases<Scalar> kernel{folding(maps_.query, maps_.query_basis),
+                                      folding(maps_.key, maps_.key_basis),
+                                      folding_gradient(maps_.query, maps_.query_basis),
+                                      folding_gradient(maps_.key, maps_.key_basis),
+                                      hk,
+                                      hd,
+                                      folded_bias_gradient_.data()};
+    Kokkos::parallel_for("ridgeline::functional/fold_biases_backward", one_team_each(2 * kernel.tiles()), kernel);
   }
 
   Settings set_;

@@ -9,6 +9,7 @@
 
 #include "core/kokkos.hpp"
 #include "math/counted.hpp"
+#include "math/fetch.hpp"
 #include "math/lanes.hpp"
 
 #ifdef KOKKOSKERNELS_ENABLE_TPL_BLAS
@@ -329,6 +330,15 @@ void gemm_in_parts(const Product& product, const Factor<Scalar>& a, const Factor
   });
 }
 
+/// Asks for a factor that is stored as its transpose, where the second cache has room for it: the libraries go through it
+/// across its rows, and wait for each.
+template <class Scalar>
+void fetch_transposed(const Factor<Scalar>& factor, int rows, int columns) {
+  constexpr std::size_t most = std::size_t{128} << 10;
+  if (factor.op == Op::none || sizeof(Scalar) * rows * columns > most) return;
+  for (int column = 0; column < columns; ++column) fetch(factor.data + std::int64_t{column} * factor.leading, rows);
+}
+
 template <class Scalar>
 void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<Scalar>& b,
                   const Target<Scalar>& target, const Scale<Scalar>& scale) {
@@ -342,8 +352,10 @@ void gemm_on_host(const Product& product, const Factor<Scalar>& a, const Factor<
   int done = 0;
   for (int next : {even, product.count}) {
     if (next > done && one_a_thread(product, next - done, threads)) {
-      Kokkos::parallel_for("ridgeline::gemm/batch", HostRange(done, next),
-                           [=](int i) { gemm_on_a_thread(single, left(i), right(i), out(i), scale); });
+      Kokkos::parallel_for("ridgeline::gemm/batch", HostRange(done, next), [=](int i) {
+        if (i + 1 < next && b.stride != 0) fetch_transposed(right(i + 1), single.inner, single.columns);
+        gemm_on_a_thread(single, left(i), right(i), out(i), scale);
+      });
       done = next;
     }
     for (; done < next; ++done) gemm_in_parts(single, left(done), right(done), out(done), scale, threads);
