@@ -2,8 +2,9 @@
 //
 //   output_i = Σ_j (φ(q_i) φ(k_j)) v_j / (Σ_j φ(q_i) φ(k_j) + 1e-10)        j ≤ i, or j < i where a token's own is masked
 //
-// (with Feature::exp without the 1e-10: there the sum is at least 1), in O(N) time and memory: chunks of tokens, inside of which a running state (running_state.hpp) goes from token to
-// token, and before each of which stands the state of all chunks before it.
+// (with Feature::exp without the 1e-10: there the sum is at least 1), in O(N) time and memory: chunks of tokens, inside of
+// which a running state (running_state.hpp) goes from token to token, and before each of which stands the state of all
+// chunks before it.
 #pragma once
 
 #include "attention_core.hpp"
