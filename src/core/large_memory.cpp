@@ -14,7 +14,7 @@ void advise_large_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (address + large - 1) / large * large, last = (address + bytes) / large * large;
   // Advice: where it is not taken, the memory is as good, only slower.
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  if (first < last) madvise(static_cast<char*>(begin) + (first - address), last - first, MADV_HUGEPAGE);
 #endif
 }
 

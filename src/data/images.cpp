@@ -213,7 +213,7 @@ TaskEntry images() {
       .at_most(most_inputs);
   entry.make = [](const OptionValues&, const OptionValues& values, std::uint64_t, const std::string&,
                   const Task* train) {
-    return std::make_unique<ImageTask>(values, static_cast<const ImageTask*>(train));
+    return std::make_unique<ImageTask>(values, dynamic_cast<const ImageTask*>(train));
   };
   return entry;
 }
