@@ -1,5 +1,6 @@
 #include "core/stop.hpp"
 
+#include <array>
 #include <csignal>
 #include <limits>
 
@@ -28,10 +29,16 @@ extern "C" void receive(int signal) {
 }  // namespace
 
 void stop_on_signals() {
+  // Handled on a stack of its own: oneDNN's products keep numbers beyond the end of theirs, which a signal would overwrite.
+  static std::array<char, std::size_t{64} << 10> memory;
+  stack_t stack = {};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     struct sigaction action = {};
     action.sa_handler = receive;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
   }

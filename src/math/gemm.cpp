@@ -272,13 +272,15 @@ void gemm_of_few(const Product& product, const Factor<Scalar>& a, const Factor<S
         for (int j = 0; j < columns; ++j) sum[j] += factor * right[k][j];
       }
       Scalar* out = target.data + std::int64_t{i} * target.leading + first;
-      if (scale.beta == 0) {
+      const auto write = [=](auto value) {
         RIDGELINE_SIMD()
-        for (int j = 0; j < columns; ++j) out[j] = sum[j];
-      } else {
-        RIDGELINE_SIMD()
-        for (int j = 0; j < columns; ++j) out[j] = sum[j] + scale.beta * out[j];
-      }
+        for (int j = 0; j < columns; ++j) out[j] = value(j);
+      };
+      const Scalar *from = sum, beta = scale.beta;
+      if (beta == 0)
+        write([=](int j) { return from[j]; });
+      else
+        write([=](int j) { return from[j] + beta * out[j]; });
     }
   }
 }
