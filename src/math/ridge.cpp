@@ -1,9 +1,11 @@
 #include "math/ridge.hpp"
 
 #include <KokkosBatched_LU_Decl.hpp>
+#include <KokkosBatched_LU_Serial_Impl.hpp>
 #include <KokkosBatched_LU_Team_Impl.hpp>
 #include <KokkosBatched_SolveLU_Decl.hpp>
 #include <KokkosBatched_Trsm_Decl.hpp>
+#include <KokkosBatched_Trsm_Serial_Impl.hpp>
 #include <KokkosBatched_Trsm_Team_Impl.hpp>
 
 #include <cmath>
@@ -11,6 +13,7 @@
 #include "math/fetch.hpp"
 #include "math/gemm.hpp"
 #include "math/lanes.hpp"
+#include "math/small_products.hpp"
 
 namespace ridgeline {
 namespace {
@@ -18,6 +21,13 @@ namespace {
 using Scratch = Kokkos::View<double**, Kokkos::LayoutRight, Execution::scratch_memory_space,
                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using Block = Matrix<double>;
+
+/// Takes [rows, columns] of a team's scratch memory, at the start of a cache line: a register's load that lies across two
+/// takes twice as long.
+KOKKOS_INLINE_FUNCTION Scratch aligned(const Team& team, int level, int rows, int columns) {
+  const auto bytes = static_cast<std::ptrdiff_t>(sizeof(double)) * rows * columns;
+  return Scratch(static_cast<double*>(team.team_scratch(level).get_shmem_aligned(bytes, 64)), rows, columns);
+}
 
 // ---- pieces of a team's work; each begins with the team's barrier where it reads what other lanes wrote ----
 
@@ -53,41 +63,37 @@ KOKKOS_INLINE_FUNCTION void load(const Team& team, const HeadRows<const Scalar>&
   load(team, Coefficients<Scalar>{from, {}, {}}, head, sample, to);
 }
 
-/// The gradient of one basis function's coefficients, and of the sum that its bias entered by.
+/// Row k of a head and sample.
 template <class Scalar>
-KOKKOS_INLINE_FUNCTION void store(const Team& team, const double* row, int width, int head, int k, int sample,
-                                  const Coefficients<Scalar>& coefficients, const CoefficientGradients<Scalar>& to) {
-  Scalar* out = &to.rows(head, k, sample, 0);
-  for_lanes(team, width, [=](int d) { out[d] = static_cast<Scalar>(row[d]); });
-  if (to.sums.data() == nullptr) return;
-  const Scalar* bias = &coefficients.bias(head, 0);
-  const double sum = sum_lanes(team, width, [=](int d) { return row[d] * double(bias[d]); });
-  Kokkos::single(Kokkos::PerTeam(team), [=]() { to.sums(head, k, sample) = static_cast<Scalar>(sum); });
+KOKKOS_INLINE_FUNCTION auto rows_at(const HeadRows<Scalar>& rows, int head, int sample) {
+  return [=](int k) { return &rows(head, k, sample, 0); };
 }
 
-/// result[i, j] = Σ_d a[i, d] b[j, d]
-template <class Left, class Right, class Result>
-KOKKOS_INLINE_FUNCTION void multiply_transposed(const Team& team, const Left& a, const Right& b, const Result& result) {
+/// The gradients of the sums that the bias entered by, from the coefficients', which are there.
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION void sum_gradients(const Team& team, int head, int sample,
+                                          const Coefficients<Scalar>& coefficients,
+                                          const CoefficientGradients<Scalar>& to) {
+  if (to.sums.data() == nullptr) return;
   team.team_barrier();
-  const int length = static_cast<int>(a.extent(1)), rows = static_cast<int>(b.extent(0));
-  for (int i = 0; i < static_cast<int>(a.extent(0)); ++i) {
-    const double* left = &a(i, 0);
-    // Four rows at a time; past the last, it is read again and written once more.
-    for (int j = 0; j < rows; j += 4) {
-      const auto row = [=](int k) { return j + k < rows ? j + k : rows - 1; };
-      const double *r0 = &b(j, 0), *r1 = &b(row(1), 0), *r2 = &b(row(2), 0), *r3 = &b(row(3), 0);
-      const FourSums<double> sums = sum_lanes(
-          team, length, [=](int d) { return left[d] * r0[d]; }, [=](int d) { return left[d] * r1[d]; },
-          [=](int d) { return left[d] * r2[d]; }, [=](int d) { return left[d] * r3[d]; });
-      Kokkos::single(Kokkos::PerTeam(team), [=]() {
-        result(i, j) = sums.first;
-        result(i, row(1)) = sums.second;
-        result(i, row(2)) = sums.third;
-        result(i, row(3)) = sums.fourth;
-      });
-    }
+  const int width = static_cast<int>(to.rows.extent(3));
+  const Scalar* bias = &coefficients.bias(head, 0);
+  const int basis = static_cast<int>(to.rows.extent(1));
+  // Four at a time; past the last, that is read again and written once more.
+  for (int first = 0; first < basis; first += 4) {
+    const auto row = [=](int i) { return first + i < basis ? first + i : basis - 1; };
+    const auto product = [=](int i) {
+      const Scalar* from = &to.rows(head, row(i), sample, 0);
+      return [=](int d) { return double(from[d]) * double(bias[d]); };
+    };
+    const FourSums<double> sums = sum_lanes(team, width, product(0), product(1), product(2), product(3));
+    Kokkos::single(Kokkos::PerTeam(team), [=]() {
+      to.sums(head, row(0), sample) = static_cast<Scalar>(sums.first);
+      to.sums(head, row(1), sample) = static_cast<Scalar>(sums.second);
+      to.sums(head, row(2), sample) = static_cast<Scalar>(sums.third);
+      to.sums(head, row(3), sample) = static_cast<Scalar>(sums.fourth);
+    });
   }
-  team.team_barrier();
 }
 
 /// result[i, j] = Σ_k a[k, i] b[k, j], for a matrix that is not small in i and j.
@@ -108,27 +114,6 @@ KOKKOS_INLINE_FUNCTION void multiply_columns(const Team& team, const Left& a, co
   team.team_barrier();
 }
 
-/// row += Σ_k factor(k) matrix[k, :]
-template <class Source, class Factor>
-KOKKOS_INLINE_FUNCTION void add_rows(const Team& team, const Source& matrix, const Factor& factor, double* row) {
-  const int columns = static_cast<int>(matrix.extent(1)), rows = static_cast<int>(matrix.extent(0));
-  int k = 0;
-  for (; k + 4 <= rows; k += 4) {  // so that `row` is read and written once for four of them
-    const double f0 = factor(k), f1 = factor(k + 1), f2 = factor(k + 2), f3 = factor(k + 3);
-    const double *m0 = &matrix(k, 0), *m1 = &matrix(k + 1, 0), *m2 = &matrix(k + 2, 0), *m3 = &matrix(k + 3, 0);
-    for_lanes(team, columns, [=](int d) { row[d] += f0 * m0[d] + f1 * m1[d] + f2 * m2[d] + f3 * m3[d]; });
-  }
-  for (; k < rows; ++k) {
-    const double times = factor(k);
-    const double* in = &matrix(k, 0);
-    for_lanes(team, columns, [=](int d) { row[d] += times * in[d]; });
-  }
-}
-
-KOKKOS_INLINE_FUNCTION void clear(const Team& team, double* row, int length) {
-  for_lanes(team, length, [=](int d) { row[d] = 0; });
-}
-
 /// Adds the ridge to a Gram matrix and overwrites it by its LU factors. A pivot that is not clearly above the rounding
 /// of the largest diagonal entry raises the signal with the smallest pivot, or with NaN where the matrix was not finite.
 KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, double ridge, const Signal& signal,
@@ -142,7 +127,10 @@ KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, doubl
   double largest = 0;
   for (int i = 0; i < n; ++i) largest = gram(i, i) <= largest ? largest : gram(i, i);  // a NaN stays
   team.team_barrier();
-  KokkosBatched::TeamLU<Team, KokkosBatched::Algo::LU::Unblocked>::invoke(team, gram);
+  if (detail::team_on_host<Team> && team.team_size() == 1)
+    KokkosBatched::SerialLU<KokkosBatched::Algo::LU::Blocked>::invoke(gram);
+  else
+    KokkosBatched::TeamLU<Team, KokkosBatched::Algo::LU::Unblocked>::invoke(team, gram);
   team.team_barrier();
   const double rounding = 2.2204460492503131e-16 * n * largest;
   const bool finite = largest < 1e300;
@@ -160,8 +148,12 @@ KOKKOS_INLINE_FUNCTION void factorise(const Team& team, const Block& gram, doubl
 template <class Right>
 KOKKOS_INLINE_FUNCTION void solve(const Team& team, const Block& factor, const Right& right) {
   team.team_barrier();
-  KokkosBatched::TeamSolveLU<Team, KokkosBatched::Trans::NoTranspose, KokkosBatched::Algo::Trsm::Unblocked>::invoke(
-      team, factor, right);
+  if (detail::team_on_host<Team> && team.team_size() == 1)
+    KokkosBatched::SerialSolveLU<KokkosBatched::Trans::NoTranspose, KokkosBatched::Algo::Trsm::Blocked>::invoke(factor,
+                                                                                                                right);
+  else
+    KokkosBatched::TeamSolveLU<Team, KokkosBatched::Trans::NoTranspose, KokkosBatched::Algo::Trsm::Unblocked>::invoke(
+        team, factor, right);
   team.team_barrier();
 }
 
@@ -195,16 +187,13 @@ struct TallForward {
   Systems<Scalar> systems;
   HeadRows<Scalar> mapped;
 
-  static std::size_t scratch_bytes(int basis, int width) {
-    return 2 * Scratch::shmem_size(basis, width) + Scratch::shmem_size(1, width);
-  }
+  static std::size_t scratch_bytes(int basis, int width) { return 2 * Scratch::shmem_size(basis, width); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
 
-    const Scratch a(team.team_scratch(level), systems.basis, systems.width);
-    const Scratch y(team.team_scratch(level), systems.basis, systems.width);
-    const Scratch row(team.team_scratch(level), 1, systems.width);
+    const Scratch a = aligned(team, level, systems.basis, systems.width);
+    const Scratch y = aligned(team, level, systems.basis, systems.width);
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, y);
     systems.fetch_after(system);
@@ -215,19 +204,14 @@ struct TallForward {
     multiply_transposed(team, a, y, transposed);
     factorise(team, gram, systems.ridge, systems.signal, static_cast<std::uint32_t>(system));
     solve(team, gram, transposed);
-    for (int k = 0; k < systems.basis; ++k) {
-      clear(team, row.data(), systems.width);
-      add_rows(
-          team, a, [=](int j) { return transposed(j, k); }, row.data());
-      store(team, row.data(), systems.width, head, k, sample, systems.queries, {mapped, {}});
-    }
+    multiply(team, {transposed.data(), 1, systems.basis}, systems.basis, a, rows_at(mapped, head, sample));
   }
 
   int level = 0;  // of the scratch memory
 };
 
 /// With X = Cᵀ and Z = G⁻¹ dX (dX = dCᵀ = A dMappedᵀ): dG = -X Zᵀ, so that
-/// dA = X dMapped + Z Y + (dG + dGᵀ) A and dY = Zᵀ A.
+/// dA = (dG + dGᵀ) A + Z Y + X dMapped, one product of factors side by side, and dY = Zᵀ A.
 template <class Scalar>
 struct TallBackward {
   Systems<Scalar> systems;
@@ -235,52 +219,44 @@ struct TallBackward {
   CoefficientGradients<Scalar> queries_gradient, values_gradient;
 
   static std::size_t scratch_bytes(int basis, int width) {
-    return 3 * Scratch::shmem_size(basis, width) + 2 * Scratch::shmem_size(basis, basis) +
-           Scratch::shmem_size(1, width);
+    return Scratch::shmem_size(3 * basis, width) + Scratch::shmem_size(basis, basis) +
+           Scratch::shmem_size(basis, 3 * basis);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
     const int basis = systems.basis, width = systems.width;
-    const Scratch a(team.team_scratch(level), basis, width), y(team.team_scratch(level), basis, width),
-        mapped(team.team_scratch(level), basis, width);
-    const Scratch z(team.team_scratch(level), basis, basis), symmetric(team.team_scratch(level), basis, basis);
-    const Scratch row(team.team_scratch(level), 1, width);
+    const Scratch stack = aligned(team, level, 3 * basis, width);  // A, Y and dMapped
+    const Scratch z = aligned(team, level, basis, basis), factors = aligned(team, level, basis, 3 * basis);
+    const auto part = [=](int first) { return Scratch(&stack(first * basis, 0), basis, width); };
+    const Scratch a = part(0), mapped = part(2);
     load(team, systems.queries, head, sample, a);
-    load(team, systems.values, head, sample, y);
+    load(team, systems.values, head, sample, part(1));
     load(team, mapped_gradient, head, sample, mapped);
     systems.fetch_after(system);
     fetch_rows(queries_gradient.rows, head, sample);
     fetch_rows(values_gradient.rows, head, sample);
-    const Block x = block_of(systems.solution, system);
     multiply_transposed(team, a, mapped, z);
     solve(team, block_of(systems.factor, system), z);
-    gram_gradient(team, x, z, symmetric);
-    for (int i = 0; i < basis; ++i) {
-      clear(team, row.data(), width);
-      add_rows(
-          team, mapped, [=](int k) { return x(i, k); }, row.data());
-      add_rows(
-          team, y, [=](int k) { return z(i, k); }, row.data());
-      add_rows(
-          team, a, [=](int j) { return symmetric(i, j); }, row.data());
-      store(team, row.data(), width, head, i, sample, systems.queries, queries_gradient);
-      clear(team, row.data(), width);
-      add_rows(
-          team, a, [=](int j) { return z(j, i); }, row.data());
-      store(team, row.data(), width, head, i, sample, systems.values, values_gradient);
-    }
+    multiply(team, {z.data(), 1, basis}, basis, a, rows_at(values_gradient.rows, head, sample));
+    sum_gradients(team, head, sample, systems.values, values_gradient);
+    write_factors(team, block_of(systems.solution, system), z, factors);
+    multiply(team, {factors.data(), 3 * basis, 1}, basis, stack, rows_at(queries_gradient.rows, head, sample));
+    sum_gradients(team, head, sample, systems.queries, queries_gradient);
   }
 
-  /// -(X Zᵀ + Z Xᵀ)
-  static KOKKOS_FUNCTION void gram_gradient(const Team& team, const Block& x, const Scratch& z, const Scratch& result) {
+  /// -(X Zᵀ + Z Xᵀ), Z and X side by side.
+  static KOKKOS_FUNCTION void write_factors(const Team& team, const Block& x, const Scratch& z,
+                                            const Scratch& factors) {
     const int basis = static_cast<int>(x.extent(0));
-    for_lanes(team, basis * basis, [=](int entry) {
-      const int i = entry / basis, j = entry % basis;
-      double sum = 0;
-      for (int k = 0; k < basis; ++k) sum += x(i, k) * z(j, k) + z(i, k) * x(j, k);
-      result(i, j) = -sum;
-    });
+    for (int i = 0; i < basis; ++i)
+      for_lanes(team, basis, [=](int j) {
+        double sum = 0;
+        for (int k = 0; k < basis; ++k) sum += x(i, k) * z(j, k) + z(i, k) * x(j, k);
+        factors(i, j) = -sum;
+        factors(i, basis + j) = z(i, j);
+        factors(i, 2 * basis + j) = x(i, j);
+      });
     team.team_barrier();
   }
 
@@ -295,15 +271,14 @@ struct WideForward {
 
   static std::size_t scratch_bytes(int basis, int width) {
     return 2 * Scratch::shmem_size(basis, width) + Scratch::shmem_size(width, width) +
-           Scratch::shmem_size(width, basis) + Scratch::shmem_size(1, width);
+           Scratch::shmem_size(width, basis);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
     const int basis = systems.basis, width = systems.width;
-    const Scratch a(team.team_scratch(level), basis, width), y(team.team_scratch(level), basis, width);
-    const Scratch moments(team.team_scratch(level), width, width), transposed(team.team_scratch(level), width, basis);
-    const Scratch row(team.team_scratch(level), 1, width);
+    const Scratch a = aligned(team, level, basis, width), y = aligned(team, level, basis, width);
+    const Scratch moments = aligned(team, level, width, width), transposed = aligned(team, level, width, basis);
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, y);
     multiply_columns(team, a, a, moments);
@@ -315,12 +290,7 @@ struct WideForward {
     solve(team, regularised, transposed);
     for_lanes(team, basis * width, [=](int i) { w.data()[i] = transposed(i % width, i / width); });
     team.team_barrier();
-    for (int k = 0; k < basis; ++k) {
-      clear(team, row.data(), width);
-      add_rows(
-          team, moments, [=](int j) { return w(k, j); }, row.data());
-      store(team, row.data(), width, head, k, sample, systems.queries, {mapped, {}});
-    }
+    multiply(team, {w.data(), width, 1}, basis, moments, rows_at(mapped, head, sample));
   }
 
   int level = 0;  // of the scratch memory
@@ -335,37 +305,32 @@ struct WideBackward {
 
   static std::size_t scratch_bytes(int basis, int width) {
     return 2 * Scratch::shmem_size(basis, width) + 2 * Scratch::shmem_size(width, width) +
-           Scratch::shmem_size(width, basis) + Scratch::shmem_size(1, width);
+           Scratch::shmem_size(width, basis);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
     const int basis = systems.basis, width = systems.width;
-    const Scratch a(team.team_scratch(level), basis, width), mapped(team.team_scratch(level), basis, width);
-    const Scratch moments(team.team_scratch(level), width, width), gradient(team.team_scratch(level), width, width);
-    const Scratch v(team.team_scratch(level), width, basis);  // Vᵀ
-    const Scratch row(team.team_scratch(level), 1, width);
+    const Scratch a = aligned(team, level, basis, width), mapped = aligned(team, level, basis, width);
+    const Scratch moments = aligned(team, level, width, width), gradient = aligned(team, level, width, width);
+    const Scratch v = aligned(team, level, width, basis);  // Vᵀ
     load(team, systems.queries, head, sample, a);
     load(team, mapped_gradient, head, sample, mapped);
     multiply_columns(team, a, a, moments);
     multiply_transposed(team, moments, mapped, v);
     solve(team, block_of(systems.factor, system), v);
     for (int k = 0; k < basis; ++k) {
-      for_lanes(team, width, [=](int d) { row(0, d) = v(d, k); });
-      store(team, row.data(), width, head, k, sample, systems.values, values_gradient);
+      Scalar* out = &values_gradient.rows(head, k, sample, 0);
+      for_lanes(team, width, [=](int d) { out[d] = static_cast<Scalar>(v(d, k)); });
     }
-    team.team_barrier();
+    sum_gradients(team, head, sample, systems.values, values_gradient);
     for_lanes(team, basis * width, [=](int i) { mapped.data()[i] -= v(i % width, i / width); });
     multiply_columns(team, block_of(systems.solution, system), mapped, gradient);
-    for (int k = 0; k < basis; ++k) {
-      clear(team, row.data(), width);
-      for_lanes(team, width, [=](int d) {
-        double sum = 0;
-        for (int j = 0; j < width; ++j) sum += a(k, j) * (gradient(j, d) + gradient(d, j));
-        row(0, d) = sum;
-      });
-      store(team, row.data(), width, head, k, sample, systems.queries, queries_gradient);
-    }
+    for_lanes(team, width * width,
+              [=](int i) { moments.data()[i] = gradient.data()[i] + gradient.data()[i % width * width + i / width]; });
+    team.team_barrier();
+    multiply(team, {a.data(), width, 1}, basis, moments, rows_at(queries_gradient.rows, head, sample));
+    sum_gradients(team, head, sample, systems.queries, queries_gradient);
   }
 
   int level = 0;  // of the scratch memory
@@ -375,7 +340,8 @@ struct WideBackward {
 template <class Kernel>
 void for_each_system(const char* name, int count, int basis, int width, Kernel kernel) {
   if (count == 0) return;
-  const std::size_t bytes = Kernel::scratch_bytes(basis, width) + 64;
+  constexpr std::size_t pieces = 5;  // at most, each rounded up to a cache line
+  const std::size_t bytes = Kernel::scratch_bytes(basis, width) + 64 * pieces;
   kernel.level = bytes <= static_cast<std::size_t>(TeamPolicy::scratch_size_max(0)) ? 0 : 1;
   const TeamPolicy policy(count, Kokkos::AUTO);
   Kokkos::parallel_for(
@@ -425,7 +391,7 @@ template <class Scalar>
 double RidgeMap<Scalar>::scratch_bytes(int basis, int width) {
   // As the backward kernels take it, the larger ones.
   const double k = basis, d = width;
-  return sizeof(double) * (basis <= width ? 3 * k * d + 2 * k * k + d : 3 * k * d + 2 * d * d + d);
+  return sizeof(double) * (basis <= width ? 3 * k * d + 4 * k * k : 3 * k * d + 2 * d * d);
 }
 
 template <class Scalar>

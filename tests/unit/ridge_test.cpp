@@ -158,8 +158,9 @@ Real plain_slope(const Problem& p, std::vector<Real> a, std::vector<Real> y, con
   return (4 * central(1e-4L) - central(2e-4L)) / 3;
 }
 
-const std::vector<Problem> problems = {{1, 1, 1, 1, 0.1},  {1, 1, 2, 5, 0.1}, {3, 2, 2, 7, 0.01}, {2, 5, 3, 5, 0.1},
-                                       {2, 7, 2, 3, 0.01}, {1, 5, 1, 1, 0.1}, {2, 8, 1, 33, 1e-3}};
+const std::vector<Problem> problems = {{1, 1, 1, 1, 0.1},   {1, 1, 2, 5, 0.1},   {3, 2, 2, 7, 0.01},
+                                       {2, 5, 3, 5, 0.1},   {2, 7, 2, 3, 0.01},  {1, 5, 1, 1, 0.1},
+                                       {2, 8, 1, 33, 1e-3}, {1, 6, 2, 45, 1e-3}, {1, 19, 1, 18, 0.1}};
 
 template <class Scalar>
 class RidgeMapOf : public ::testing::Test {};
