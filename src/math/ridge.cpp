@@ -163,7 +163,13 @@ KOKKOS_INLINE_FUNCTION Block block_of(const View<double***>& blocks, int system)
 
 // ---- the four kernels: basis <= width ("tall") and basis > width ("wide"), forward and backward ----
 
-/// What every kernel works on. System s is sample s / heads, head s mod heads.
+/// One of the small systems; `index` is where its factors lie, and what a signal says.
+struct System {
+  int head, sample, index;
+};
+
+/// What every kernel works on. Teams take the systems head by head: rows of a head's samples lie side by side, and the
+/// products before and after deal heads to threads as well.
 template <class Scalar>
 struct Systems {
   int heads, basis, width;
@@ -172,12 +178,17 @@ struct Systems {
   Coefficients<Scalar> queries, values;
   View<double***> factor, solution;
 
-  /// Asks for what the system after one reads: as a rule the same team's work.
-  KOKKOS_INLINE_FUNCTION void fetch_after(int system) const {
-    const int next = system + 1, head = next % heads, sample = next / heads;
-    if (sample == static_cast<int>(queries.rows.extent(2))) return;
-    fetch_rows(queries.rows, head, sample);
-    fetch_rows(values.rows, head, sample);
+  KOKKOS_INLINE_FUNCTION int samples() const { return static_cast<int>(queries.rows.extent(2)); }
+  KOKKOS_INLINE_FUNCTION System of(int rank) const {
+    const int head = rank / samples(), sample = rank % samples();
+    return {head, sample, sample * heads + head};
+  }
+  /// Asks for what the system of the next team reads: as a rule the same core's work.
+  KOKKOS_INLINE_FUNCTION void fetch_after(int rank) const {
+    const System next = of(rank + 1);
+    if (next.head == heads) return;
+    fetch_rows(queries.rows, next.head, next.sample);
+    fetch_rows(values.rows, next.head, next.sample);
   }
 };
 
@@ -190,13 +201,13 @@ struct TallForward {
   static std::size_t scratch_bytes(int basis, int width) { return 2 * Scratch::shmem_size(basis, width); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const auto [head, sample, system] = systems.of(team.league_rank());
 
     const Scratch a = aligned(team, level, systems.basis, systems.width);
     const Scratch y = aligned(team, level, systems.basis, systems.width);
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, y);
-    systems.fetch_after(system);
+    systems.fetch_after(team.league_rank());
     fetch_rows(mapped, head, sample);
     const Block gram = block_of(systems.factor, system);
     const Block transposed = block_of(systems.solution, system);
@@ -224,7 +235,7 @@ struct TallBackward {
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const auto [head, sample, system] = systems.of(team.league_rank());
     const int basis = systems.basis, width = systems.width;
     const Scratch stack = aligned(team, level, 3 * basis, width);  // A, Y and dMapped
     const Scratch z = aligned(team, level, basis, basis), factors = aligned(team, level, basis, 3 * basis);
@@ -233,7 +244,7 @@ struct TallBackward {
     load(team, systems.queries, head, sample, a);
     load(team, systems.values, head, sample, part(1));
     load(team, mapped_gradient, head, sample, mapped);
-    systems.fetch_after(system);
+    systems.fetch_after(team.league_rank());
     fetch_rows(queries_gradient.rows, head, sample);
     fetch_rows(values_gradient.rows, head, sample);
     multiply_transposed(team, a, mapped, z);
@@ -275,7 +286,7 @@ struct WideForward {
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const auto [head, sample, system] = systems.of(team.league_rank());
     const int basis = systems.basis, width = systems.width;
     const Scratch a = aligned(team, level, basis, width), y = aligned(team, level, basis, width);
     const Scratch moments = aligned(team, level, width, width), transposed = aligned(team, level, width, basis);
@@ -309,7 +320,7 @@ struct WideBackward {
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const int system = team.league_rank(), head = system % systems.heads, sample = system / systems.heads;
+    const auto [head, sample, system] = systems.of(team.league_rank());
     const int basis = systems.basis, width = systems.width;
     const Scratch a = aligned(team, level, basis, width), mapped = aligned(team, level, basis, width);
     const Scratch moments = aligned(team, level, width, width), gradient = aligned(team, level, width, width);
