@@ -263,7 +263,7 @@ class ContractedOrder final : public Layer<Scalar> {
                  {dy.data(), o, Op::none, std::int64_t{n} * o}, {synthesis_gradient_.data(), batch * o, o});
     gemm<Scalar>({o, d, rows, set_.heads}, {synthesis_gradient_.data(), o, Op::transpose, std::int64_t{rows} * o},
                  {mapped_.data(), d, Op::none, std::int64_t{rows} * d}, {maps_.output.weight.gradient.data(), hd, d},
-                 {1, 1});
+                 {1, maps_.output.weight.gradient_factor()});
     gemm<Scalar>({rows, d, o, set_.heads}, {synthesis_gradient_.data(), o, Op::none, std::int64_t{rows} * o},
                  {maps_.output.weight.value.data(), hd, Op::none, d},
                  {mapped_gradient_.data(), d, std::int64_t{rows} * d});
@@ -275,7 +275,7 @@ class ContractedOrder final : public Layer<Scalar> {
     const Scalar* gradient = row_pointer(coefficients_gradient_, first);
     gemm<Scalar>({d, d, rows, set_.heads}, {gradient, d, Op::transpose, stride},
                  {row_pointer(contracted_, first), d, Op::none, stride},
-                 {map.weight.gradient.data(), d, std::int64_t{d} * d}, {1, 1});
+                 {map.weight.gradient.data(), d, std::int64_t{d} * d}, {1, map.weight.gradient_factor()});
     gemm<Scalar>({1, d, rows, set_.heads}, {row_pointer(sums_, first), rows, Op::none, rows},
                  {gradient, d, Op::none, stride}, {map.bias.gradient.data(), d, d}, {1, 1});
     gemm<Scalar>({rows, d, d, set_.heads}, {gradient, d, Op::none, stride},
@@ -314,9 +314,9 @@ class ContractedOrder final : public Layer<Scalar> {
     const int hk = set_.all_basis(), hd = set_.all_width(), d = set_.inputs;
     const Scalar* gradient = row_pointer(folded_gradient_, first);
     gemm<Scalar>({hk, hd, d}, {gradient, d}, {projection.weight.value.data(), d, Op::transpose},
-                 {basis.weight.gradient.data(), hd}, {1, 1});
+                 {basis.weight.gradient.data(), hd}, {1, basis.weight.gradient_factor()});
     gemm<Scalar>({hd, d, hk}, {basis.weight.value.data(), hd, Op::transpose}, {gradient, d},
-                 {projection.weight.gradient.data(), d}, {1, 1});
+                 {projection.weight.gradient.data(), d}, {1, projection.weight.gradient_factor()});
   }
 
   // dWqb += dm bqᵀ; dbqb += dm; dbq += Wqbᵀ dm.

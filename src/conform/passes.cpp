@@ -1,6 +1,7 @@
 // Checks of one forward and one backward pass: gradients, precision, what is read, what is added to, and repetition.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "conform/cases.hpp"
@@ -21,6 +22,18 @@ std::string differing(const Gradients& a, const Gradients& b) {
   for (const auto& [name, gradient] : a.parameters)
     if (b.parameters.at(name) != gradient) return "the gradient of " + name;
   return "nothing";
+}
+
+/// As an optimiser leaves them, with NaN where it may leave what it has used.
+void use_gradients(Parameters<double>& parameters) {
+  const auto host = Kokkos::create_mirror_view(parameters.gradients());
+  double* data = host_pointer(host);
+  std::fill_n(data, host.extent(0), 0.0);
+  for (const auto& entry : parameters.entries())
+    if (Parameters<double>::may_keep_gradient(entry))
+      std::fill_n(data + entry.offset, entry.size, std::numeric_limits<double>::quiet_NaN());
+  Kokkos::deep_copy(parameters.gradients(), host);
+  parameters.gradients_used();
 }
 
 }  // namespace
@@ -68,6 +81,14 @@ Finding accumulation(const Case& tried) {
     return failed(fmt::format("two backward passes do not add up to twice the gradient of {}: off by {:.2g}",
                               worst.name, worst.error),
                   worst.error);
+  use_gradients(layer->parameters());
+  const Gradients anew = differentiate(*layer, x, dy, InputGradient::wanted, true);
+  const WorstParameter begun = worst_parameter(anew.parameters, once.parameters);
+  if (!(begun.error <= rounding))
+    return failed(fmt::format("the gradient of {} is not begun anew after a step, for which gradient_factor was asked: "
+                              "off by {:.2g}",
+                              begun.name, begun.error),
+                  begun.error);
   const Gradients unwanted = differentiate(*layer, x, dy, InputGradient::unwanted);
   for (const auto& [name, gradient] : once.parameters)
     if (unwanted.parameters.at(name) != gradient)

@@ -91,6 +91,14 @@ void Parameters<Scalar>::set(const Entry& entry, const std::vector<double>& valu
 }
 
 template <class Scalar>
+void Parameters<Scalar>::gradients_used() {
+  for (const Entry& entry : entries_) {
+    entry.parameter->is_used_ = entry.parameter->is_overwritten_;
+    entry.parameter->is_overwritten_ = false;
+  }
+}
+
+template <class Scalar>
 const typename Parameters<Scalar>::Entry* Parameters<Scalar>::find(const std::string& name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? nullptr : &entries_[found->second];

@@ -22,6 +22,9 @@ struct Initial {
   static Initial normal(double mean, double deviation) { return {Kind::normal, mean, deviation}; }
 };
 
+template <class Scalar>
+class Parameters;
+
 /// One named array of parameters and its gradient, both in the model's flat buffers. Void until Parameters::allocate.
 template <class Scalar>
 class Parameter {
@@ -32,6 +35,21 @@ class Parameter {
 
   int rows() const { return shape.at(0); }
   int columns() const { return shape.at(1); }
+
+  /// What to multiply the gradient by where a backward pass adds to all of it at once, as gemm's beta: 1, or 0 where there
+  /// is no more than an earlier step's, which spares clearing and reading it. A backward pass that calls this does so on
+  /// every call, before it adds anything else to this gradient.
+  Scalar gradient_factor() {
+    const bool begins = is_used_;
+    is_used_ = false;
+    is_overwritten_ = true;
+    return begins ? Scalar(0) : Scalar(1);
+  }
+
+ private:
+  friend class Parameters<Scalar>;
+  bool is_overwritten_ = false;  // backward passes ask for the factor: the gradient need not be cleared for them
+  bool is_used_ = false;         // and has not been, since it was used
 };
 
 /// Every parameter of a model, under its full name.
@@ -70,6 +88,11 @@ class Parameters {
   std::size_t count() const;
   /// Entries of a flat buffer, padding included.
   std::size_t length() const { return length_; }
+
+  /// Whether the gradient of an entry need not be cleared once it has been used: see Parameter::gradient_factor.
+  static bool may_keep_gradient(const Entry& entry) { return entry.parameter->is_overwritten_; }
+  /// To be called when all gradients have been used, and those that may not be kept are cleared.
+  void gradients_used();
 
   /// The flat buffers; padding between parameters is zero and stays so.
   Kokkos::View<Scalar*, Memory> values() const { return values_; }

@@ -20,9 +20,9 @@ void Linear<Scalar>::product(Matrix<const Scalar> x, Matrix<Scalar> y) const {
 }
 
 template <class Scalar>
-void Linear<Scalar>::add_weight_gradient(Matrix<const Scalar> x, Matrix<const Scalar> dy) const {
+void Linear<Scalar>::add_weight_gradient(Matrix<const Scalar> x, Matrix<const Scalar> dy) {
   gemm<Scalar>({outputs_, inputs_, extent(x, 0)}, {dy.data(), outputs_, Op::transpose}, {x.data(), inputs_},
-               {weight.gradient.data(), inputs_}, {1, 1});
+               {weight.gradient.data(), inputs_}, {1, weight.gradient_factor()});
 }
 
 template <class Scalar>

@@ -21,8 +21,9 @@ class Linear {
   /// y = x Wᵀ, without the bias; x [rows, inputs], y [rows, outputs].
   void product(Matrix<const Scalar> x, Matrix<Scalar> y) const;
 
-  /// dW += dyᵀ x; the bias's gradient, the column sums of dy, is the caller's.
-  void add_weight_gradient(Matrix<const Scalar> x, Matrix<const Scalar> dy) const;
+  /// dW += dyᵀ x, before anything else is added to it (Parameter::gradient_factor); the bias's gradient, the column sums
+  /// of dy, is the caller's.
+  void add_weight_gradient(Matrix<const Scalar> x, Matrix<const Scalar> dy);
 
   /// dx = dy W, or dx + dy W where `add`.
   void input_gradient(Matrix<const Scalar> dy, Matrix<Scalar> dx, bool add = false) const;

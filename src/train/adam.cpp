@@ -42,12 +42,18 @@ void measure(Vector<const Scalar> gradients, Kokkos::View<double*, Memory> parti
       });
 }
 
+void mark(const Kokkos::View<bool*, Memory>& chunks, std::size_t begin, std::size_t end, bool value) {
+  Kokkos::parallel_for(
+      "ridgeline::adam/mark_kept", RangePolicy(begin, end), KOKKOS_LAMBDA(std::int64_t i) { chunks(i) = value; });
+}
+
 }  // namespace
 
 template <class Scalar>
 Adam<Scalar>::Adam(std::size_t length, Kokkos::View<double, Memory> norm)
     : first_(large_zero_memory<Scalar>("ridgeline::adam/first_moment", length)),
       second_(large_zero_memory<Scalar>("ridgeline::adam/second_moment", length)),
+      kept_("ridgeline::adam/kept", chunks(length)),
       partial_("ridgeline::adam/partial_norms", chunks(length)),
       norm_(std::move(norm)) {}
 
@@ -57,6 +63,7 @@ void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<S
   if (largest_norm > 0) measure<Scalar>(Vector<Scalar>(gradients.data(), gradients.extent(0)), partial_, norm_);
   const auto norm = norm_;
   const auto first = first_, second = second_;
+  const auto kept = kept_;
   const double time = static_cast<double>(step);
   const Scalar rate = static_cast<Scalar>(learning_rate / (1 - std::pow(beta1, time)));
   const Scalar root = static_cast<Scalar>(std::sqrt(1 - std::pow(beta2, time)));
@@ -78,9 +85,31 @@ void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<S
           m[i] = mean;
           v[i] = square;
           p[i] -= rate * mean / (std::sqrt(square) / root + tiny);
-          g[i] = 0;
         });
+        if (!kept(team.league_rank())) for_lanes(team, own.size, [=](int i) { g[i] = 0; });
       });
+}
+
+template <class Scalar>
+void Adam<Scalar>::step(Parameters<Scalar>& parameters, std::int64_t step, double learning_rate, double largest_norm) {
+  mark_kept(parameters);
+  this->step(parameters.values(), parameters.gradients(), step, learning_rate, largest_norm);
+  parameters.gradients_used();
+}
+
+/// As a rule once, at the first step.
+template <class Scalar>
+void Adam<Scalar>::mark_kept(const Parameters<Scalar>& parameters) {
+  std::vector<bool> entries;
+  for (const auto& entry : parameters.entries()) entries.push_back(Parameters<Scalar>::may_keep_gradient(entry));
+  if (entries == kept_entries_) return;
+  kept_entries_ = entries;
+  mark(kept_, 0, kept_.extent(0), true);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto& entry = parameters.entries()[i];
+    if (!entries[i] && entry.size > 0)
+      mark(kept_, entry.offset / chunk, (entry.offset + entry.size - 1) / chunk + 1, false);
+  }
 }
 
 template class Adam<float>;

@@ -1,7 +1,9 @@
 // Adam (Kingma, Ba 2015), as PyTorch has it, over the model's flat buffers: one pass over memory.
 #pragma once
 
-#include "core/tensor.hpp"
+#include <vector>
+
+#include "core/parameters.hpp"
 
 namespace ridgeline {
 
@@ -21,6 +23,8 @@ class Adam {
   /// is not finite is the caller's to notice: see norm().
   void step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<Scalar*, Memory> gradients, std::int64_t step,
             double learning_rate, double largest_norm = 0);
+  /// The same of a model's; gradients that backward passes overwrite may be left as they are.
+  void step(Parameters<Scalar>& parameters, std::int64_t step, double learning_rate, double largest_norm = 0);
 
   /// The gradients' norm at the last step, in device memory; written only where the norm was limited.
   Kokkos::View<const double, Memory> norm() const { return norm_; }
@@ -29,7 +33,11 @@ class Adam {
   Kokkos::View<Scalar*, Memory> second_moment() const { return second_; }
 
  private:
+  void mark_kept(const Parameters<Scalar>& parameters);
+
   Kokkos::View<Scalar*, Memory> first_, second_;
+  Kokkos::View<bool*, Memory> kept_;       // by chunk: its gradients are not cleared
+  std::vector<bool> kept_entries_;         // what `kept_` was made of
   Kokkos::View<double*, Memory> partial_;  // sums of squares by chunk
   Kokkos::View<double, Memory> norm_;
 };

@@ -85,7 +85,7 @@ double Trainer<Scalar>::step() {
   }
   {
     const Region optimiser("optimiser");
-    adam_.step(model_.parameters().values(), model_.parameters().gradients(), steps_taken_ + 1,
+    adam_.step(model_.parameters(), steps_taken_ + 1,
                learning_rate(plan_.schedule, plan_.learning_rate, steps_taken_, plan_.steps), plan_.gradient_clip);
   }
   // The device has the next batch ready by the time the host has looked at this one's status.

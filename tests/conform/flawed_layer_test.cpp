@@ -14,6 +14,7 @@ enum class Flaw {
   wrong_gradient,
   imprecise_in_single,
   overwrites_gradient,
+  begins_gradient_late,
   gradient_needs_dx,
   reads_output,
   reads_kept_input,
@@ -99,7 +100,10 @@ class Flawed final : public Layer<Scalar> {
     const bool reads_output = flaw_ == Flaw::reads_output;
     scale(hidden_, rows_of(dy), gradient_, reads_output ? read(rows_of(output_)) : read(hidden_),
           reads_output || flaw_ == Flaw::reads_passing);
-    map_.add_weight_gradient(rows_of(flaw_ == Flaw::reads_kept_input ? input_ : x), gradient_);
+    if (flaw_ == Flaw::begins_gradient_late)
+      begin_late(rows_of(x));
+    else
+      map_.add_weight_gradient(rows_of(flaw_ == Flaw::reads_kept_input ? input_ : x), gradient_);
     if (flaw_ == Flaw::gradient_needs_dx && dx.data() == nullptr) map_.add_weight_gradient(rows_of(x), gradient_);
     if (dx.data() != nullptr) map_.input_gradient(gradient_, rows_of(dx));
     if (flaw_ == Flaw::wrong_gradient && dx.data() != nullptr) enlarge(dx.data(), dx.size());
@@ -222,6 +226,14 @@ class Flawed final : public Layer<Scalar> {
   }
 
  private:
+  /// Asks what to multiply the gradient by after it has added to it.
+  void begin_late(Matrix<const Scalar> x) {
+    const int outputs = map_.outputs(), inputs = map_.inputs();
+    gemm<Scalar>({outputs, inputs, extent(x, 0)}, {gradient_.data(), outputs, Op::transpose}, {x.data(), inputs},
+                 {map_.weight.gradient.data(), inputs}, {1, 1});
+    map_.weight.gradient_factor();
+  }
+
   Spoiling spoiling(const Shape& shape) const {
     double amount = 1e-3;
     if (flaw_ == Flaw::counts_calls) amount *= calls_;
@@ -249,6 +261,7 @@ const Expectation<Flaw> expectations[] = {
     {Flaw::wrong_gradient, "wrong_gradient", "gradients", "x["},
     {Flaw::imprecise_in_single, "imprecise_in_single", "single precision", "the output"},
     {Flaw::overwrites_gradient, "overwrites_gradient", "accumulation", "map.bias"},
+    {Flaw::begins_gradient_late, "begins_gradient_late", "accumulation", "map.weight"},
     {Flaw::gradient_needs_dx, "gradient_needs_dx", "accumulation", "map.weight"},
     {Flaw::reads_output, "reads_output", "sources", "the backward pass"},
     {Flaw::reads_kept_input, "reads_kept_input", "sources", "the backward pass"},

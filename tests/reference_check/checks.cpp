@@ -184,7 +184,7 @@ class Training {
     squared_error_(prediction_view_, target_view_, {}, static_cast<double>(prediction_.extent(0)), gradient_view_,
                    loss_);
     subject_.backward(x_view_, gradient_view_, {});
-    adam_.step(subject_.parameters().values(), subject_.parameters().gradients(), number, learning_rate);
+    adam_.step(subject_.parameters(), number, learning_rate);
     double loss = 0;
     Kokkos::deep_copy(loss, loss_);
     return loss;

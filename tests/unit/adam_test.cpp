@@ -156,6 +156,68 @@ TEST(Adam, NormThatIsNotFiniteIsThereToNotice) {
   EXPECT_TRUE(std::isnan(*host_pointer(measured)));
 }
 
+/// Four parameters of which backward passes begin the second and the third anew, and add 1 to every entry. They share
+/// chunks of the optimiser's with one another and with the others.
+struct FourParameters {
+  FourParameters() {
+    const ParameterScope<float> scope(all, "");
+    scope.declare(first, "first", {4096}, Initial::constant(1));
+    scope.declare(second, "second", {4000}, Initial::constant(1));
+    scope.declare(third, "third", {9000}, Initial::constant(1));
+    scope.declare(last, "last", {100}, Initial::constant(1));
+    all.allocate();
+  }
+
+  void backward() {
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all.gradients());
+    for (const auto& entry : all.entries()) {
+      const bool whole = entry.parameter == &second || entry.parameter == &third;
+      const float factor = whole ? entry.parameter->gradient_factor() : 1;
+      float* gradient = host_pointer(host) + entry.offset;
+      for (std::size_t i = 0; i < entry.size; ++i) gradient[i] = 1 + (factor == 0 ? 0 : gradient[i]);
+    }
+    Kokkos::deep_copy(all.gradients(), host);
+  }
+
+  void expect_gradients(double of_begun, double of_others) const {
+    for (const auto& entry : all.entries()) {
+      const bool whole = entry.parameter == &second || entry.parameter == &third;
+      for (const double gradient : all.get_gradient(entry))
+        ASSERT_EQ(gradient, whole ? of_begun : of_others) << entry.name;
+    }
+  }
+
+  Parameters<float> all;
+  Parameter<float> first, second, third, last;
+};
+
+TEST(Adam, GradientsThatAreBegunAnewNeedNotBeCleared) {
+  FourParameters parameters;
+  Adam<float> adam(parameters.all.length());
+  for (int t = 1; t <= 3; ++t) {
+    parameters.backward();
+    parameters.expect_gradients(1, 1);
+    adam.step(parameters.all, t, 1e-3);
+    // Of a chunk that holds another parameter as well, all are cleared.
+    EXPECT_EQ(parameters.all.get_gradient(parameters.all.entries()[2])[4096], 1);
+    for (const int other : {0, 3})
+      for (const double gradient : parameters.all.get_gradient(parameters.all.entries()[other])) ASSERT_EQ(gradient, 0);
+  }
+  parameters.backward();
+  parameters.backward();
+  parameters.expect_gradients(2, 2);  // of two passes before a step
+}
+
+TEST(Adam, GradientsThatAreNoLongerBegunAnewAreCleared) {
+  FourParameters parameters;
+  Adam<float> adam(parameters.all.length());
+  parameters.backward();
+  adam.step(parameters.all, 1, 1e-3);
+  Kokkos::deep_copy(parameters.all.gradients(), 1.0F);  // by passes that ask for nothing
+  adam.step(parameters.all, 2, 1e-3);
+  parameters.expect_gradients(0, 0);
+}
+
 TEST(Adam, SameBitsOnEveryCall) {
   const std::vector<double> gradients = numbers(20000, "gradients");
   std::vector<double> former;
