@@ -292,18 +292,73 @@ void gemm_of_few(const Product& product, const Factor<Scalar>& a, const Factor<S
 template <class Scalar>
 Factor<Scalar> turned(const Product& product, const Factor<Scalar>& b) {
   constexpr std::size_t most = std::size_t{5} << 14;
-  constexpr int fewest_rows = 32, line = 64 / sizeof(Scalar), apart = 1024 / sizeof(Scalar);
+  constexpr int fewest_rows = 32, fewest_columns = 16, line = 64 / sizeof(Scalar), apart = 1024 / sizeof(Scalar);
   const int room =
       product.columns % apart == 0 ? product.columns + line : product.columns;  // not on the same few lines
   const std::size_t size = static_cast<std::size_t>(room) * product.inner;
   if constexpr (std::is_same_v<Scalar, float>) {
-    if (b.op == Op::none || product.rows < fewest_rows || size > most) return b;
+    if (b.op == Op::none || product.rows < fewest_rows || product.columns < fewest_columns || size > most) return b;
     static thread_local std::unique_ptr<Scalar[]> memory;
     if (memory == nullptr) memory.reset(new Scalar[most]);
     transpose(b.data, b.leading, product.columns, product.inner, memory.get(), room);
     return {memory.get(), room};
   }
   return b;
+}
+
+/// A product with at most `fewest` rows, or columns, whose other factor has its long rows side by side: the gradient of a
+/// map from or to a channel or two. The libraries take ten times as long. Sums go over some of the inner dimension first,
+/// and then over those sums, as a library's do.
+template <class Scalar>
+struct ToFew {
+  const Scalar* wide;  ///< [inner, length]
+  std::int64_t wide_leading;
+  Factor<Scalar> thin;  ///< as it enters
+  bool thin_is_left;
+  int few, length, inner;
+
+  Scalar factor(int i, int k) const {
+    const bool by_inner = thin_is_left == (thin.op == Op::transpose);  // [inner, few], else [few, inner]
+    return thin.data[by_inner ? k * thin.leading + i : i * thin.leading + k];
+  }
+
+  void operator()(const Target<Scalar>& target, const Scale<Scalar>& scale) const {
+    constexpr int tile = 64, block = 256;
+    for (int first = 0; first < length; first += tile) {
+      const int own = std::min(tile, length - first);
+      Scalar total[fewest][tile] = {};
+      for (int begin = 0; begin < inner; begin += std::min(block, inner - begin)) {
+        Scalar sum[fewest][tile] = {};
+        for (int k = begin; k < begin + std::min(block, inner - begin); ++k)
+          for (int i = 0; i < few; ++i) add(sum[i], factor(i, k), wide + k * wide_leading + first, own);
+        for (int i = 0; i < few; ++i) add(total[i], Scalar(1), sum[i], own);
+      }
+      for (int i = 0; i < few; ++i)
+        for (int j = 0; j < own; ++j) {
+          const std::int64_t row = thin_is_left ? i : first + j, column = thin_is_left ? first + j : i;
+          Scalar& out = target.data[row * target.leading + column];
+          out = scale.alpha * total[i][j] + (scale.beta == 0 ? Scalar(0) : scale.beta * out);
+        }
+    }
+  }
+
+  static void add(Scalar* sum, Scalar factor, const Scalar* from, int count) {
+    RIDGELINE_SIMD()
+    for (int j = 0; j < count; ++j) sum[j] += factor * from[j];
+  }
+};
+
+/// Whether it was such a product.
+template <class Scalar>
+bool gemm_to_few(const Product& p, const Factor<Scalar>& a, const Factor<Scalar>& b, const Target<Scalar>& target,
+                 const Scale<Scalar>& scale) {
+  if (p.rows <= fewest && b.op == Op::none)
+    ToFew<Scalar>{b.data, b.leading, a, true, p.rows, p.columns, p.inner}(target, scale);
+  else if (p.columns <= fewest && a.op == Op::transpose)
+    ToFew<Scalar>{a.data, a.leading, b, false, p.columns, p.rows, p.inner}(target, scale);
+  else
+    return false;
+  return true;
 }
 
 template <class Scalar>
@@ -313,6 +368,7 @@ void gemm_on_a_thread(const Product& product, const Factor<Scalar>& a, const Fac
     gemm_of_few(product, a, b, target, scale);
     return;
   }
+  if (gemm_to_few(product, a, b, target, scale)) return;
   const Factor<Scalar> right = turned(product, b);
   if (!gemm_by_library(Library::onednn, product, a, right, target, scale))
     gemm_by_library(Library::blas, product, a, right, target, scale);

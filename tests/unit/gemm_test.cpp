@@ -131,8 +131,16 @@ TYPED_TEST(Gemm, EveryTransposeOfEverySize) {
   }
 }
 
-TYPED_TEST(Gemm, FewOfTheInnerDimension) {
-  for (Product product : {Product{300, 3, 2}, {3, 600, 4}, {700, 257, 1}, {1, 64, 1}, {70, 33, 5}}) {
+TYPED_TEST(Gemm, FewOfADimension) {
+  for (Product product : {Product{300, 3, 2},
+                          {3, 600, 4},
+                          {700, 257, 1},
+                          {1, 64, 1},
+                          {70, 33, 5},
+                          {130, 2, 700},
+                          {1, 130, 257},
+                          {4, 4, 300},
+                          {5, 70, 100}}) {
     for (Op a : {Op::none, Op::transpose}) {
       for (Op b : {Op::none, Op::transpose}) {
         SCOPED_TRACE(::testing::Message() << product.rows << " x " << product.columns << " x " << product.inner);
@@ -141,6 +149,12 @@ TYPED_TEST(Gemm, FewOfTheInnerDimension) {
       }
     }
   }
+}
+
+/// Those that are turned first, on the same few lines of a cache and not.
+TYPED_TEST(Gemm, SecondFactorsThatAreTransposes) {
+  for (Product product : {Product{33, 256, 40}, {40, 130, 300}, {32, 16, 512}, {200, 512, 128}, {40, 400, 700}})
+    Case<TypeParam>{product, Op::none, Op::transpose, {1, 1}, 3}.check(&gemm<TypeParam>);
 }
 
 TYPED_TEST(Gemm, BatchesOfOneOrManyAndWithASharedFactor) {
@@ -168,9 +182,11 @@ TYPED_TEST(Gemm, BetaOfZeroDoesNotReadTheTarget) {
   for (auto multiply : every_gemm<TypeParam>()) {
     for (int inner : {0, 1, 20}) {
       for (int count : {1, 4}) {
-        const Case<TypeParam> one{{9, 10, inner, count}};
-        std::vector<TypeParam> start(one.target_size(), std::numeric_limits<TypeParam>::quiet_NaN());
-        for (TypeParam value : one.result(multiply, start)) ASSERT_TRUE(std::isfinite(value));
+        for (int rows : {2, 9}) {
+          const Case<TypeParam> one{{rows, 10, inner, count}};
+          std::vector<TypeParam> start(one.target_size(), std::numeric_limits<TypeParam>::quiet_NaN());
+          for (TypeParam value : one.result(multiply, start)) ASSERT_TRUE(std::isfinite(value));
+        }
       }
     }
   }
