@@ -224,10 +224,17 @@ Error unknown_option(const Command& command, const std::string& given) {
   return mistake(excerpt(option) + " is not an option of " + command.name + suggestion(option, known, otherwise));
 }
 
+// "a DIR", "an N": as it is spoken.
+std::string with_article(const std::string& placeholder) {
+  const std::string first = placeholder.substr(0, placeholder.find_first_of(" :-/."));
+  const bool has_vowel_sound = first == "N" || first == "HH" || first.find_first_of("AEIO") == 0;
+  return (has_vowel_sound ? "an " : "a ") + placeholder;
+}
+
 // "; it takes a DIR" for "--output"
 std::string placeholder_of(const Command& command, const std::string& option) {
   for (const char* name : flags_of(command)) {
-    if (option == "--" + std::string(name)) return std::string("; it takes a ") + find_flag(command, name).placeholder;
+    if (option == "--" + std::string(name)) return "; it takes " + with_article(find_flag(command, name).placeholder);
   }
   return "";
 }
@@ -295,7 +302,7 @@ void read_argument(const Command& command, const po::variables_map& values, Comm
     throw mistake(std::string(command.name) + " takes no argument, and " + excerpt(words[0]) + " is one" + form);
   }
   if (words.empty() && !is_optional(command)) {
-    throw mistake(std::string(command.name) + " needs a " + argument_name(command) + form);
+    throw mistake(std::string(command.name) + " needs " + with_article(argument_name(command)) + form);
   }
   if (words.size() > 1 && !takes_several(command)) {
     throw mistake(std::string(command.name) + " takes one " + argument_name(command) + ", and " + excerpt(words[1]) +
@@ -396,8 +403,8 @@ void check_flags(const Command& command, const po::variables_map& values) {
     if (values.count(name) == 0) continue;
     const auto* text = boost::any_cast<std::string>(&values[name].value());
     if (text != nullptr && trim(*text).empty()) {
-      throw mistake(std::string("--") + name + " has no value; it takes a " + find_flag(command, name).placeholder +
-                    ".");
+      throw mistake(std::string("--") + name + " has no value; it takes " +
+                    with_article(find_flag(command, name).placeholder) + ".");
     }
   }
 }

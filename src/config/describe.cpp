@@ -84,7 +84,7 @@ std::string allowed_cell(const Option& option) {
   if (option.choices().empty()) return cell(option.range_text());
   std::vector<std::string> words;
   for (const std::string& choice : option.choices()) words.push_back(code(choice));
-  return join(words, ", ");
+  return join(words, ", ") + (option.type() == Option::Type::layer ? ", or a registered one" : "");
 }
 
 // The section that a line `<!-- options: SECTION -->` names; empty for any other line.

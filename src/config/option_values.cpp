@@ -321,8 +321,11 @@ void OptionValues::Storage::store(const po::options_description& description, co
   po::parsed_options parsed(&description);
   parsed.options.emplace_back(text.key, words_of(*option, value));
   if (option->holds_paths())
-    for (std::string& path : parsed.options.back().value)
+    for (std::string& path : parsed.options.back().value) {
       path = std::filesystem::absolute(std::filesystem::path(text.folder) / path).lexically_normal().string();
+      const std::string of_path = character_complaint(path);  // the folder's name may have what the text has not
+      if (!of_path.empty()) throw refused(text, section, "is in full " + excerpt(path, 200) + ", which " + of_path);
+    }
   try {
     po::store(parsed, values);
   } catch (const Refusal& refusal) {
@@ -456,6 +459,10 @@ std::vector<std::pair<std::string, std::string>> OptionValues::resolved() const 
     if (!text.empty() || option.is_list()) result.emplace_back(option.name(), std::move(text));
   }
   return result;
+}
+
+std::string OptionValues::origin(const std::string& name) const {
+  return given(name) ? storage_->given.at(name).origin : "";
 }
 
 Error OptionValues::mistake(const std::string& name, const std::string& complaint) const {

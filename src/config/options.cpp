@@ -131,6 +131,7 @@ std::string Option::type_text() const {
 std::string Option::range_text() const {
   std::vector<std::string> parts;
   if (!choices_.empty()) parts.push_back(join(choices_, ", "));
+  if (!choices_.empty() && type_ == Type::layer) parts.emplace_back("or a registered one");
   if (lower_ > -std::numeric_limits<double>::infinity()) {
     parts.push_back((lower_included_ ? "at least " : "above ") + number_text(lower_));
   }

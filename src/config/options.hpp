@@ -184,6 +184,8 @@ class OptionValues {
 
   /// Whether the user set it, rather than a default.
   bool given(const std::string& name) const;
+  /// Where the user set it, as OptionText has it; empty where that is a default.
+  std::string origin(const std::string& name) const;
   /// Whether there is a value, given or by default.
   bool has(const std::string& name) const;
 

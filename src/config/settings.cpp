@@ -93,7 +93,7 @@ bool Settings::has(std::string_view section) const {
 std::vector<OptionText> Settings::texts(const std::string& section) const {
   std::vector<OptionText> result;
   for (auto change = overrides_.rbegin(); change != overrides_.rend(); ++change) {
-    if (change->section == section) result.push_back({change->key, change->value, "--set"});
+    if (change->section == section) result.push_back({change->key, change->value, Override::origin});
   }
   const Deck::Section* found = deck_.find(section);
   if (found == nullptr) return result;
@@ -107,7 +107,7 @@ std::vector<OptionText> Settings::texts(const std::string& section) const {
 std::string Settings::origin(const std::string& section) const {
   const Deck::Section* found = deck_.find(section);
   if (found != nullptr) return excerpt(deck_.path, 200) + ":" + std::to_string(found->line);
-  return has(section) ? "--set" : excerpt(deck_.path, 200);
+  return has(section) ? Override::origin : excerpt(deck_.path, 200);
 }
 
 OptionValues Settings::bind(const std::string& section, const OptionSet& options) const {

@@ -13,6 +13,8 @@ namespace ridgeline {
 
 /// One `--set section.key=value`. In `eval.ood_x.x` the last dot separates the key.
 struct Override {
+  static constexpr const char* origin = "--set";  ///< in messages
+
   std::string section;
   std::string key;
   std::string value;

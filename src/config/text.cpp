@@ -164,6 +164,12 @@ std::string number_text(double number) {
 
 std::string number_text(std::int64_t number) { return std::to_string(number); }
 
+std::string count_text(std::int64_t count, const std::string& noun) {
+  return number_text(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+double without_sign_of_nan(double number) { return std::isnan(number) ? std::abs(number) : number; }
+
 NumberError read_number(std::string_view text, std::int64_t& number) {
   const std::size_t sign = !text.empty() && (text.front() == '+' || text.front() == '-') ? 1 : 0;
   const std::string_view digits = text.substr(sign);

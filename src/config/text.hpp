@@ -27,6 +27,12 @@ std::string phrase(const std::vector<std::string>& parts, std::string_view conju
 std::string number_text(double number);
 std::string number_text(std::int64_t number);
 
+/// So many of something: "1 thread", "2 threads".
+std::string count_text(std::int64_t count, const std::string& noun);
+
+/// The number as it is to be printed: the sign of a NaN means nothing, and would show as "-nan".
+double without_sign_of_nan(double number);
+
 /// What reading a number can end in.
 enum class NumberError {
   none,

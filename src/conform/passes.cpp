@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "config/text.hpp"
 #include "conform/cases.hpp"
 #include "conform/gradient_check.hpp"
 #include "conform/guarded.hpp"
@@ -156,8 +157,8 @@ Finding repetition(const Case& tried) {
   for (const Sizes& other : {larger, smaller}) {
     differentiate(layer, some_x(other), some_dy(other));
     if (const Gradients after = differentiate(layer, x, dy); !same_bits(after, expected))
-      return failed(fmt::format("after {} samples of {} tokens, {} differs", other.shape.batch, other.shape.tokens,
-                                differing(after, expected)));
+      return failed(fmt::format("after {} of {}, {} differs", count_text(other.shape.batch, "sample"),
+                                count_text(other.shape.tokens, "token"), differing(after, expected)));
   }
   return passed();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/text.hpp"
 #include "conform/gradient_check.hpp"
 #include "conform/position_layer.hpp"
 #include "io/free_memory.hpp"
@@ -59,9 +60,8 @@ void Standalone<Scalar>::lay_out(const Shape& shape) {
   shape_ = {};
   reserve(shape, arena_);
   if (!arena_.fits())
-    throw Error(Exit::numerical,
-                fmt::format("for {} samples of {} tokens it reserves more memory than it did before for the same.",
-                            shape.batch, shape.tokens));
+    throw Error(Exit::numerical, fmt::format("for {} of {} it reserves more memory than it did before for the same.",
+                                             count_text(shape.batch, "sample"), count_text(shape.tokens, "token")));
   shape_ = shape;
 }
 

@@ -187,8 +187,8 @@ class ImageTask final : public Task {
     levels_ = train.levels_;
     classes_ = train.classes_;
     if (images_.channels != train.images_.channels)
-      throw set.mistake("file", fmt::format("has images of {} channels, and those of the training set have {}.",
-                                            images_.channels, train.images_.channels));
+      throw set.mistake("file", fmt::format("has images of {}, and those of the training set have {}.",
+                                            count_text(images_.channels, "channel"), train.images_.channels));
     if (images_.largest_level >= levels_)
       throw set.mistake("file", fmt::format("has levels up to {} in its part {}, and the training set's are from 0 to "
                                             "{}; `levels` in [data] makes room for more.",

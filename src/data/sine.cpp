@@ -45,7 +45,7 @@ class Sine final : public Task {
       throw set.mistake("x", fmt::format("makes {:.3g} points a function; at most a billion can be indexed.", points));
     tokens_ = static_cast<int>(points);
     if (context_ > tokens_)
-      throw set.mistake("context", fmt::format("is more than the {} points of a function.", tokens_));
+      throw set.mistake("context", fmt::format("is more than a function has: {}.", count_text(tokens_, "point")));
   }
 
   int samples() const override { return samples_; }

@@ -190,7 +190,8 @@ class Proof {
       if (std::find(unmasked.begin(), unmasked.end(), section) == unmasked.end()) unmasked.push_back(section);
     }
     if (unmasked.empty()) return "";
-    return fmt::format("; with `extra = image` {} needs `mask_center = yes`", phrase(unmasked, "and"));
+    return fmt::format("; with `extra = image` {} {} `mask_center = yes`", phrase(unmasked, "and"),
+                       unmasked.size() == 1 ? "needs" : "need");
   }
 
   const Experiment& experiment_;

@@ -39,6 +39,10 @@ ComparisonDirectory::ComparisonDirectory(const std::string& named, const std::ve
                                              "different names.",
                                              other->second, deck, folder_of(deck)));
   }
+  if (const std::string file = first_file_of_a_run(path_); !file.empty() && file != "log.txt")
+    throw Error(Exit::mistake, fmt::format("{} holds the run of one deck ({}), and a comparison has a folder in it for "
+                                           "each of its runs; -o DIR takes another folder.",
+                                           path_.string(), file));
   if (earlier == Earlier::refuse && holds_comparison(path_))
     throw Error(Exit::mistake, path_.string() +
                                    " holds a comparison already (comparison.csv); -o DIR takes another "

@@ -105,27 +105,94 @@ namespace {
 /// What a deck that a file holds is called in messages.
 std::string title_of_deck_in(const std::string& origin) { return "the deck in " + origin; }
 
-Deck parse_deck_in(const std::string& origin, const std::string& text) {
-  return Deck::parse(text, title_of_deck_in(origin));
+/// Whose mistake it is where a deck that a file holds cannot be read.
+enum class Fault { of_user, of_file };
+
+Error error_of(const Error& error, Fault fault) {
+  const bool is_files = fault == Fault::of_file && error.status() == Exit::mistake;
+  return {is_files ? Exit::file : error.status(), error.what()};
 }
 
-/// The experiment that a resolved deck describes. Throws Error(Exit::mistake) where this version, with the layers that it
-/// has, cannot read it, with the plugins that it lacks.
-Experiment former_experiment(const Deck& deck, const std::string& origin, const std::vector<Override>& overrides = {}) {
+Deck parse_deck_in(const std::string& origin, const std::string& text, Fault fault) {
+  try {
+    return Deck::parse(text, title_of_deck_in(origin));
+  } catch (const Error& error) {
+    throw error_of(error, fault);
+  }
+}
+
+/// The experiment that a resolved deck describes. Throws Error where this version, with the layers that it has, cannot
+/// read it: Exit::mistake where it lacks plugins, and names those, otherwise as `fault` has it.
+Experiment former_experiment(const Deck& deck, const std::string& origin, Fault fault,
+                             const std::vector<Override>& overrides = {}) {
   try {
     return read_experiment(deck, overrides);
   } catch (const Error& error) {
     const std::string missing = error.status() == Exit::mistake ? missing_plugins(deck, origin) : "";
-    if (missing.empty()) throw;
+    if (missing.empty()) throw error_of(error, fault);
     throw Error(Exit::mistake, clause(error.what()) + "; " + missing + ".");
   }
+}
+
+constexpr const char* own_extra_channels = "extra_channels";
+
+bool is_attention(const Deck::Section& section) { return is_in_family(section.name, "attention"); }
+
+/// The channels that attention had besides those of the tokens, as its sections of a resolved deck say; -1 where none
+/// does.
+std::int64_t extra_channels_in(const Deck& deck) {
+  std::int64_t channels = -1;
+  for (const Deck::Section& section : deck.sections)
+    for (const Deck::Entry& entry : section.entries)
+      if (is_attention(section) && entry.key == own_extra_channels) read_number(entry.value, channels);
+  return channels;
+}
+
+/// The deck of a model, for whatever data there are now.
+Deck without_extra_channels(Deck deck) {
+  for (Deck::Section& section : deck.sections)
+    if (is_attention(section))
+      section.entries.erase(std::remove_if(section.entries.begin(), section.entries.end(),
+                                           [](const Deck::Entry& entry) { return entry.key == own_extra_channels; }),
+                            section.entries.end());
+  return deck;
+}
+
+const std::string* find_value(const Deck& deck, const std::string& section, const std::string& key) {
+  const Deck::Section* found = deck.find(section);
+  if (found == nullptr) return nullptr;
+  for (const Deck::Entry& entry : found->entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+/// Throws Error(Exit::mistake) where the data of now have other levels, channels or classes than those that the model of
+/// a checkpoint was made for. Only tasks whose samples come from a file can.
+void check_data(const Experiment& now, const Deck& deck, std::int64_t outputs, const std::string& origin) {
+  const Task& task = *now.sets.front().task;
+  const Deck own = Deck::parse(now.resolved, now.deck);
+  const std::string *file = find_value(own, "data", "file"), *extra = find_value(deck, "model", "extra");
+  if (task.levels() == 0 || file == nullptr) return;
+  std::vector<std::string> found;
+  if (outputs >= 0 && outputs != task.outputs())
+    found.push_back(fmt::format("the levels of a pixel ({} in {}, was {} in all)", task.levels(),
+                                count_text(task.targets(), "channel"), outputs));
+  const std::int64_t classes = task.extra_channels(Extra::class_label), former = extra_channels_in(deck);
+  if (extra != nullptr && *extra == "class" && now.extra == Extra::class_label && former > 0 && former != classes)
+    found.push_back(fmt::format("the labels that the model is told (0 to {}, was 0 to {})", classes - 1, former - 1));
+  if (found.empty()) return;
+  throw Error(Exit::mistake,
+              fmt::format("the images of {} are not such as the model of {} was made for: they differ in "
+                          "{}.",
+                          excerpt(*file, 200), origin, phrase(found, "and")));
 }
 
 /// Throws Error(Exit::mistake) where a run of the deck `former`, which `origin` holds, cannot go on as `now`.
 void check_continuation(const Experiment& now, const Experiment& former, const std::string& origin) {
   std::vector<std::string> found = differences(now, former, Shared::run);
   if (now.training.steps < former.training.steps)
-    found.push_back(fmt::format("the length of the run ({} steps, was {})", now.training.steps, former.training.steps));
+    found.push_back(fmt::format("the length of the run ({}, was {})", count_text(now.training.steps, "step"),
+                                former.training.steps));
   if (found.empty()) return;
   throw Error(Exit::mistake,
               fmt::format("the deck {} is not that of the run in {}: they differ in {}; with --resume only a longer "
@@ -154,8 +221,10 @@ Checkpoint<Scalar> read_own(const Experiment& experiment, const std::filesystem:
     note_origin(path, origin, console);
     if (origin.deck.empty())
       throw Error(Exit::file, path.string() + ": it does not hold the deck of its run, so no run can continue it.");
-    former = former_experiment(parse_deck_in(path.string(), origin.deck), path.string());
+    const Deck deck = parse_deck_in(path.string(), origin.deck, Fault::of_file);
+    former = former_experiment(without_extra_channels(deck), path.string(), Fault::of_file);
     check_continuation(experiment, *former, path.string());
+    check_data(experiment, deck, origin.outputs, path.string());
   });
   checkpoint.state.history = history_for(experiment, *former, checkpoint.state.history);
   return checkpoint;
@@ -170,8 +239,8 @@ bool is_there(const std::filesystem::path& path) {
 void begin_anew(const Experiment& experiment, const RunDirectory& directory, Console& console) {
   if (is_there(directory.deck())) {
     const std::string origin = directory.deck().string();
-    const Deck former = parse_deck_in(origin, read_text(directory.deck()));
-    check_continuation(experiment, former_experiment(former, origin), origin);
+    const Deck former = parse_deck_in(origin, read_text(directory.deck()), Fault::of_user);
+    check_continuation(experiment, former_experiment(former, origin, Fault::of_user), origin);
   }
   if (directory.holds_a_run())
     console.warn("there is no checkpoint in " + directory.path().string() + ": the run starts anew.");
@@ -212,7 +281,7 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
 }
 
 Deck deck_of_checkpoint(const std::filesystem::path& checkpoint) {
-  return parse_deck_in(checkpoint.string(), deck_in(checkpoint));
+  return parse_deck_in(checkpoint.string(), deck_in(checkpoint), Fault::of_file);
 }
 
 namespace {
@@ -224,18 +293,16 @@ Deck without_test_sets(Deck deck) {
   return deck;
 }
 
-std::string* find_data_file(Deck& deck) {
+/// The deck with the images of another one, which fit its model: those of its training may have moved since.
+Deck with_data_of(Deck deck, const Experiment& now) {
+  const Deck other = Deck::parse(now.resolved, now.deck);
+  if (find_value(deck, "data", "file") == nullptr || find_value(other, "data", "file") == nullptr) return deck;
   for (Deck::Section& section : deck.sections)
     for (Deck::Entry& entry : section.entries)
-      if (section.name == "data" && entry.key == "file") return &entry.value;
-  return nullptr;
-}
-
-/// The deck with its training data where another one has them: they may have moved since.
-Deck with_data_of(Deck deck, const Experiment& now) {
-  Deck other = Deck::parse(now.resolved, now.deck);
-  std::string *own = find_data_file(deck), *file = find_data_file(other);
-  if (own != nullptr && file != nullptr) *own = *file;
+      for (const std::string key : {"file", "part", "classes", "levels"})
+        if (const std::string* value = find_value(other, "data", key);
+            section.name == "data" && entry.key == key && value != nullptr)
+          entry.value = *value;
   return deck;
 }
 
@@ -253,7 +320,8 @@ std::vector<std::string> differences_of_models(const Experiment& now, const Expe
 }  // namespace
 
 Experiment experiment_of_checkpoint(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides) {
-  return former_experiment(without_test_sets(deck_of_checkpoint(checkpoint)), checkpoint.string(), overrides);
+  const Deck deck = without_extra_channels(without_test_sets(deck_of_checkpoint(checkpoint)));
+  return former_experiment(deck, checkpoint.string(), overrides.empty() ? Fault::of_file : Fault::of_user, overrides);
 }
 
 template <class Scalar>
@@ -263,8 +331,11 @@ void load_parameters(const Experiment& experiment, const std::filesystem::path& 
     note_origin(checkpoint, origin, console);
     if (origin.deck.empty()) return;
     const std::string file = checkpoint.string();
-    const Deck deck = with_data_of(without_test_sets(parse_deck_in(file, origin.deck)), experiment);
-    std::vector<std::string> found = differences_of_models(experiment, former_experiment(deck, file));
+    const Deck deck = parse_deck_in(file, origin.deck, Fault::of_file);
+    check_data(experiment, deck, origin.outputs, file);
+    const Deck of_model = with_data_of(without_extra_channels(without_test_sets(deck)), experiment);
+    std::vector<std::string> found =
+        differences_of_models(experiment, former_experiment(of_model, file, Fault::of_file));
     if (found.empty()) return;
     const bool is_own = experiment.deck == title_of_deck_in(file);
     throw Error(Exit::mistake, fmt::format("the model {} is not that of {}: they differ in {}.",

@@ -29,7 +29,8 @@ History history_for(const Experiment& now, const Experiment& former, const Histo
 /// or, with a warning, the one before where the last cannot be read (which then takes its place). Nothing where the
 /// folder holds no checkpoint: what else a run left there is removed, and the run starts anew.
 ///
-/// Throws Error: Exit::mistake where the folder's run is of a deck that `experiment` cannot continue; Exit::file.
+/// Throws Error: Exit::mistake where the folder's run is of a deck, or of data, that `experiment` cannot continue;
+/// Exit::file.
 template <class Scalar>
 std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, const RunDirectory& directory,
                                                   const Parameters<Scalar>& parameters, Console& console);
@@ -38,11 +39,11 @@ std::optional<Checkpoint<Scalar>> find_checkpoint(const Experiment& experiment, 
 Deck deck_of_checkpoint(const std::filesystem::path& checkpoint);
 
 /// The experiment of the run that a checkpoint is of, without test sets, with what overrides change in it. Throws Error:
-/// Exit::mistake where this version, with the layers that it has, cannot read its deck; Exit::file.
+/// Exit::mistake where an override is wrong or its deck needs plugins that are not loaded; Exit::file.
 Experiment experiment_of_checkpoint(const std::filesystem::path& checkpoint, const std::vector<Override>& overrides);
 
 /// Sets the parameters from a checkpoint of the experiment's model. Throws Error: Exit::mistake where it is of another
-/// model; Exit::file.
+/// model, or one for other data; Exit::file.
 template <class Scalar>
 void load_parameters(const Experiment& experiment, const std::filesystem::path& checkpoint,
                      Parameters<Scalar>& parameters, Console& console);

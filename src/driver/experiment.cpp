@@ -198,8 +198,8 @@ void plan_training(Experiment& experiment, const OptionValues& train, const Opti
                     experiment.task));
   plan.resample = data.options().find("resample") != nullptr && data.flag("resample");
   if (plan.hidden_only && task.shown_tokens() == task.tokens())
-    throw train.mistake(
-        "loss", fmt::format("leaves nothing to learn from: all {} points of a function are shown.", task.tokens()));
+    throw train.mistake("loss", fmt::format("leaves nothing to learn from: of a function's {} all are shown.",
+                                            count_text(task.tokens(), "point")));
   const std::int64_t per_epoch = steps_per_epoch(task.samples(), plan.batch);
   plan.steps = train.has("steps") ? train.integer("steps") : train.integer("epochs") * per_epoch;
   experiment.epochs = (plan.steps + per_epoch - 1) / per_epoch;
@@ -211,12 +211,30 @@ void plan_training(Experiment& experiment, const OptionValues& train, const Opti
         "batch", fmt::format("makes {:.3g} tokens of {} channels a step, more than can be indexed.", rows, channels));
 }
 
+/// Throws Error(Exit::mistake) where a section has a key that only the data of another task have: what is wrong is
+/// [data] task, and a list of this task's keys would lead nowhere.
+void check_task(const Settings& settings, const std::string& section, const std::string& task) {
+  const OptionSet own = data_options(task);
+  for (const std::string& other : TaskRegistry::instance().names()) {
+    OptionSet foreign;
+    for (const std::string& name : data_options(other).names())
+      if (own.find(name) == nullptr) foreign.text(name, "", "");
+    const OptionValues values = settings.peek(section, foreign);
+    for (const std::string& name : foreign.names())
+      if (values.given(name))
+        throw values.mistake(name, fmt::format("is for `task = {}` in [data], and the task is {}{}.", other, task,
+                                               task == standard_task ? ", as where none is named" : ""));
+  }
+}
+
 /// Sections of layers may be in the deck without being used: they are checked all the same.
-void check_all(const Settings& settings, const DeckSchema& schema) {
+void check_all(const Settings& settings, const DeckSchema& schema, const std::string& task) {
   constexpr std::size_t most_sets = 1000;
-  if (const std::vector<std::string> sets = settings.members("eval"); sets.size() > most_sets)
+  const std::vector<std::string> sets = settings.members("eval");
+  if (sets.size() > most_sets)
     throw settings.mistake(sets[most_sets], fmt::format("is one test set too many; a deck may have {}.", most_sets));
   settings.check_sections(schema);
+  for (const std::string& section : sets) check_task(settings, section, task);
   settings.bind(schema);
 }
 
@@ -243,9 +261,10 @@ Experiment read_experiment(const Deck& deck, const std::vector<Override>& overri
   deciding.choice("task", standard_task, TaskRegistry::instance().names(), "what the samples are");
   const std::string task = settings.peek("data", deciding).text("task");
 
+  check_task(settings, "data", task);
   const OptionValues data = settings.bind("data", data_options(task));
   const DeckSchema schema(task, data);
-  check_all(settings, schema);
+  check_all(settings, schema, task);
   const OptionValues run = settings.bind("run", run_options()), model = settings.bind("model", model_options()),
                      train = settings.bind("train", train_options()),
                      report = settings.bind("report", report_options());

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "config/describe.hpp"
 #include "config/text.hpp"
@@ -9,6 +10,7 @@
 #include "driver/commands.hpp"
 #include "driver/console.hpp"
 #include "driver/plugins.hpp"
+#include "driver/run_directory.hpp"
 #include "driver/session.hpp"
 #include "io/free_memory.hpp"
 #include "report/comparison.hpp"
@@ -55,14 +57,15 @@ void print_check(const Experiment& experiment) {
   const Operations all = model.operations(shape);
   fmt::print("{:<24}{:>14}{:>18}{:>18}\n\n", "all", model.parameters().count(), millions(all, all.forward),
              millions(all, all.backward));
-  fmt::print("a step         {} samples of {} tokens, {:.4g} GFLOP in products and solves{}\n", shape.batch,
-             shape.tokens, (all.forward + all.backward) / 1e9,
+  fmt::print("a step         {} of {}, {:.4g} GFLOP in products and solves{}\n", count_text(shape.batch, "sample"),
+             count_text(shape.tokens, "token"), (all.forward + all.backward) / 1e9,
              all.known ? "" : ", and those of layers that do not say");
   Model<Scalar> step(experiment.model);
   fmt::print("               {} of activations and scratch\n",
              bytes_text(static_cast<double>(step.bytes_for({shape}))));
   fmt::print("{}", proof);
-  fmt::print("the run        {} steps, {} epochs\n", experiment.training.steps, experiment.epochs);
+  fmt::print("the run        {}, {}\n", count_text(experiment.training.steps, "step"),
+             count_text(experiment.epochs, "epoch"));
   fmt::print("sets           ");
   for (std::size_t i = 0; i < experiment.sets.size(); ++i)
     fmt::print("{}{} ({} x {})", i > 0 ? ", " : "", experiment.sets[i].name, experiment.sets[i].task->samples(),
@@ -152,6 +155,30 @@ Exit describe_command(const CommandLine& line) {
   return Exit::done;
 }
 
+namespace {
+
+/// Throws Error(Exit::file) where the folder is that of several decks whose comparison was not made, as when the command
+/// was stopped.
+void check_is_compared(const std::filesystem::path& folder) {
+  if (!first_file_of_a_run(folder).empty()) return;
+  constexpr std::size_t most_named = 8;
+  std::vector<std::string> runs;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    if (std::filesystem::exists(entry->path() / "deck.ini", ignored)) runs.push_back(entry->path().string());
+  if (runs.empty()) return;
+  std::sort(runs.begin(), runs.end());
+  if (runs.size() > most_named) runs.resize(most_named);
+  throw Error(Exit::file,
+              fmt::format("{} holds runs and no comparison of them (comparison.csv): `ridgeline run` of the "
+                          "same decks with --resume ends and compares them, and `ridgeline report` draws "
+                          "one alone, as that in {}.",
+                          folder.string(), phrase(runs, "or")));
+}
+
+}  // namespace
+
 Exit report_command(const CommandLine& line) {
   if (holds_comparison(line.directory)) {
     const Comparison drawn = draw_comparison(line.directory);
@@ -159,6 +186,7 @@ Exit report_command(const CommandLine& line) {
     fmt::print("comparison: {}\n", drawn.report.html.string());
     return Exit::done;
   }
+  check_is_compared(line.directory);
   const Report drawn = draw_report(line.directory);
   if (!drawn.without_pictures.empty()) fmt::print("{}\n", printable(drawn.without_pictures));
   fmt::print("report: {}\n", printable(drawn.html.string()));

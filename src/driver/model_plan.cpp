@@ -60,6 +60,7 @@ class Planner {
     plan_.tokens = samples_.tokens.front().second;
     plan_.grid = samples_.grid;
     plan_.width = static_cast<int>(model_.integer("width"));
+    plan_.width_is_overridden = model_.origin("width") == Override::origin;
     plan_.residual = model_.text("residual") == "pre" ? Residual::pre : Residual::normed;
     plan_.final_norm = model_.flag("final_norm");
     plan_.position_mode = model_.text("position_mode") == "add" ? PositionMode::add : PositionMode::concatenate;
@@ -109,7 +110,10 @@ class Planner {
     }
     if (attention.options.integer("extra_channels") != samples_.extra_channels)
       throw attention.options.mistake(
-          "extra_channels", fmt::format("is not what the samples have, {}; leave it out.", samples_.extra_channels));
+          "extra_channels",
+          fmt::format("is not what the samples have{}, {}; leave it out.",
+                      samples_.extra_channels > 0 ? fmt::format(" with `extra = {}`", model_.text("extra")) : "",
+                      samples_.extra_channels));
   }
 
   void plan_attention() {
@@ -186,9 +190,10 @@ std::string layers_text(const ModelPlan& plan) {
   const bool all_same =
       std::all_of(names.begin(), names.end(), [&](const auto& name) { return name == names.front(); });
   if (all_same) names.resize(1);
-  std::string text = fmt::format("encoder {}, {} blocks of attention {} and ffn {} ({}), width {}", plan.encoder.name,
-                                 plan.attention.size(), phrase(names, "and"), plan.ffn.name,
-                                 plan.residual == Residual::pre ? "pre" : "normed", plan.width);
+  std::string text =
+      fmt::format("encoder {}, {} of attention {} and ffn {} ({}), width {}", plan.encoder.name,
+                  count_text(static_cast<std::int64_t>(plan.attention.size()), "block"), phrase(names, "and"),
+                  plan.ffn.name, plan.residual == Residual::pre ? "pre" : "normed", plan.width);
   if (plan.position)
     text += fmt::format(", position {} {}", plan.position->name,
                         plan.position_mode == PositionMode::add ? "added" : "concatenated");

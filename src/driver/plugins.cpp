@@ -43,7 +43,8 @@ void load_plugins_of(const CommandLine& line, const Deck* deck, const std::funct
   try {
     load_plugins({named.begin(), named.end()}, told);
   } catch (const Error& error) {
-    throw run.mistake("plugins", std::string("cannot be had: ") + error.what());
+    const std::string hint = named.size() > 1 ? "; white space separates the files of this list." : ".";
+    throw run.mistake("plugins", "cannot be had: " + clause(error.what()) + hint);
   }
 }
 

@@ -40,8 +40,9 @@ std::string metrics_table(const std::vector<SetMetrics>& sets) {
   text += fmt::format("  {}", last);
   for (const SetMetrics& set : sets) {
     text += fmt::format("\n{:<{}}", set.set, width);
-    for (const MetricKind& kind : kinds) text += fmt::format("  {:>13.5g}", set.trained[kind.name]);
-    text += fmt::format("  {:>{}.5g}", set.untrained[kinds.front().name], last.size());
+    for (const MetricKind& kind : kinds)
+      text += fmt::format("  {:>13.5g}", without_sign_of_nan(set.trained[kind.name]));
+    text += fmt::format("  {:>{}.5g}", without_sign_of_nan(set.untrained[kinds.front().name]), last.size());
   }
   return text;
 }
@@ -122,8 +123,8 @@ std::optional<Checkpoint<Scalar>> resume(const Experiment& experiment, const Run
   if (!checkpoint) return checkpoint;
   const int threads = Execution().concurrency();
   if (checkpoint->state.threads != threads)
-    console.warn(fmt::format("this run had {} threads and goes on with {}: its results may differ in their last bits.",
-                             checkpoint->state.threads, threads));
+    console.warn(fmt::format("this run had {} and goes on with {}: its results may differ in their last bits.",
+                             count_text(checkpoint->state.threads, "thread"), threads));
   if (checkpoint->state.step < experiment.training.steps) directory.clear_outcome();
   return checkpoint;
 }
@@ -132,9 +133,11 @@ std::optional<Checkpoint<Scalar>> resume(const Experiment& experiment, const Run
 template <class Scalar>
 void train(const Experiment& experiment, Session<Scalar>& session, Training<Scalar>& training,
            std::optional<Checkpoint<Scalar>> checkpoint, Console& console) {
-  console.line(fmt::format("{}: {} parameters, {} steps of {} samples, {} threads", experiment.name,
-                           session.model().parameters().count(), experiment.training.steps, experiment.training.batch,
-                           Execution().concurrency()));
+  const auto parameters = static_cast<std::int64_t>(session.model().parameters().count());
+  console.line(fmt::format("{}: {}, {} of {}, {}", experiment.name, count_text(parameters, "parameter"),
+                           count_text(experiment.training.steps, "step"),
+                           count_text(experiment.training.batch, "sample"),
+                           count_text(Execution().concurrency(), "thread")));
   if (!checkpoint) training.begin();
   session.evaluate(Session<Scalar>::As::untrained);
   if (checkpoint) training.begin(*checkpoint);
@@ -175,7 +178,7 @@ void train_and_write(const Experiment& experiment, const CommandLine& line, RunD
   }
   console.line(metrics_table(session.metrics()));
   Facts facts = facts_of(experiment, session.model().parameters().count(), training.seconds());
-  if (training.state().resumed > 0) facts["resumed"] = fmt::format("{} times", training.state().resumed);
+  if (training.state().resumed > 0) facts["resumed"] = count_text(training.state().resumed, "time");
   const std::optional<KernelTimes> kernels = times_of(profile);
   write_results(directory, session, facts, kernels);
   write_profile(profile, kernels, experiment, directory, console);
@@ -191,7 +194,7 @@ void evaluate_and_report(const Experiment& experiment, const CommandLine& line, 
                                    " is to be overwritten; -o DIR takes another folder.");
   {
     const Region region("eval");
-    Session<Scalar> session(experiment);
+    Session<Scalar> session(experiment, line.output.empty() ? For::figures : For::report);
     load_parameters(experiment, line.checkpoint, session.model().parameters(), console);
     session.evaluate(Session<Scalar>::As::trained);
     if (!line.output.empty()) session.prepare_report();

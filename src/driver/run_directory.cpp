@@ -1,6 +1,7 @@
 #include "driver/run_directory.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "io/files.hpp"
+#include "report/comparison.hpp"
 
 namespace ridgeline {
 namespace {
@@ -50,19 +52,24 @@ void remove_pictures(const std::filesystem::path& figures) {
 RunDirectory::RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier)
     : path_(named.empty() ? std::filesystem::path("runs") / experiment : std::filesystem::path(named)),
       earlier_(earlier) {
+  // Of whatever is to be done with an earlier run: a comparison is none, and its page would tell of other runs.
+  if (holds_comparison(path_))
+    throw Error(Exit::mistake,
+                fmt::format("{} holds a comparison of several decks (comparison.csv), each with its run in "
+                            "a folder of its own; -o DIR takes another folder.",
+                            path_.string()));
   refuse_a_run();
 }
 
-/// The first file of a run that is there; empty where none is.
-std::string RunDirectory::first_file() const {
+std::string first_file_of_a_run(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (const char* file : files_of_a_run)
-    if (std::filesystem::exists(path_ / file, ignored)) return file;
+    if (std::filesystem::exists(folder / file, ignored)) return file;
   return "";
 }
 
 void RunDirectory::refuse_a_run() const {
-  const std::string file = earlier_ == Earlier::refuse ? first_file() : "";
+  const std::string file = earlier_ == Earlier::refuse ? first_file_of_a_run(path_) : "";
   if (!file.empty())
     throw Error(Exit::mistake, path_.string() + " holds a run already (" + file +
                                    "); -o DIR takes another folder, --resume continues that run, --overwrite replaces "
@@ -70,7 +77,7 @@ void RunDirectory::refuse_a_run() const {
 }
 
 bool RunDirectory::holds_a_run() const {
-  const std::string file = first_file();
+  const std::string file = first_file_of_a_run(path_);
   return !file.empty() && file != log().filename();
 }
 

@@ -10,13 +10,16 @@ namespace ridgeline {
 /// What to do with what an earlier run left in the folder.
 enum class Earlier { refuse, overwrite, resume };
 
+/// Name of the first file of a run that is in the folder, its log included; empty where there is none.
+std::string first_file_of_a_run(const std::filesystem::path& folder);
+
 class RunDirectory {
  public:
   /// No folder: nothing may be written.
   RunDirectory() = default;
 
   /// runs/NAME, or the folder that the user named. Changes nothing yet. Throws Error(Exit::mistake) where it holds a
-  /// run already and that is to be refused.
+  /// run already and that is to be refused, or a comparison of several.
   RunDirectory(const std::string& named, const std::string& experiment, Earlier earlier);
 
   /// Makes the folder and locks it for as long as this object or a copy lives; with Earlier::overwrite removes the
@@ -46,7 +49,6 @@ class RunDirectory {
   std::filesystem::path profile() const { return path_ / "profile.json"; }
 
  private:
-  std::string first_file() const;
   void refuse_a_run() const;
 
   std::filesystem::path path_;

@@ -99,13 +99,15 @@ void read_given(const CommandLine& line, const Experiment& experiment, SamplingP
     throw Error(Exit::mistake, fmt::format("--given {} {}.", line.given, what));
   };
   if (images.rows != grid.rows || images.columns != grid.columns || images.channels != task.targets())
-    refuse(fmt::format("has images of {} x {} pixels in {} channel(s), and the model makes {} x {} in {}", images.rows,
-                       images.columns, images.channels, grid.rows, grid.columns, task.targets()));
+    refuse(fmt::format("has images of {} x {} pixels in {}, and the model makes {} x {} in {}", images.rows,
+                       images.columns, count_text(images.channels, "channel"), grid.rows, grid.columns,
+                       task.targets()));
   if (images.largest_level >= task.levels())
     refuse(
         fmt::format("has levels up to {}, and the model's are from 0 to {}", images.largest_level, task.levels() - 1));
   if (*line.keep > grid.rows)
-    throw Error(Exit::mistake, fmt::format("--keep {} is more than the {} rows of an image.", *line.keep, grid.rows));
+    throw Error(Exit::mistake,
+                fmt::format("--keep {} is more than an image has: {}.", *line.keep, count_text(grid.rows, "row")));
   plan.kept = *line.keep * grid.columns;
   for (int i = 0; i < plan.count; ++i) {
     const std::uint16_t* image = images.image(i % images.count);
@@ -168,8 +170,8 @@ Exit sample_command(const CommandLine& line) {
   const Images images = experiment.single_precision ? make<float>(line, experiment, plan, console)
                                                     : make<double>(line, experiment, plan, console);
   write(line, experiment, images);
-  console.line(fmt::format("{} image{} of {} x {} pixels in {}: {}", images.count, images.count == 1 ? "" : "s",
-                           images.rows, images.columns, duration_text(wall_time() - began), line.output));
+  console.line(fmt::format("{} of {} x {} pixels in {}: {}", count_text(images.count, "image"), images.rows,
+                           images.columns, duration_text(wall_time() - began), line.output));
   const DrawnImages drawn = draw_images(line.output, images, task_of(experiment).levels());
   if (!drawn.complaint.empty())
     console.line(drawn.complaint);

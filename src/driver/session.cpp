@@ -18,16 +18,15 @@ int evaluation_rows(const Experiment& experiment) {
 }
 
 /// Images for the report that are made at a time; 0 where none are to be made.
-int images_at_once(const Experiment& experiment) {
+int images_at_once(const Experiment& experiment, For purpose) {
   const Task& train = *experiment.sets.front().task;
-  if (!train.is_autoregressive() || train.grid().rows == 0) return 0;
+  if (purpose != For::report || !train.is_autoregressive() || train.grid().rows == 0) return 0;
   return std::min(experiment.report_samples, experiment.training.batch);
 }
 
 /// Bytes of what makes them.
 template <class Scalar>
-double bytes_of_sampler(const Experiment& experiment, Model<Scalar>& model) {
-  const int at_once = images_at_once(experiment);
+double bytes_of_sampler(const Experiment& experiment, Model<Scalar>& model, int at_once) {
   if (at_once == 0) return 0;
   try {
     return Sampler<Scalar>::bytes(model, *experiment.sets.front().task, experiment.extra, at_once);
@@ -39,7 +38,7 @@ double bytes_of_sampler(const Experiment& experiment, Model<Scalar>& model) {
 }  // namespace
 
 template <class Scalar>
-MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
+MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model, For purpose) {
   const Task& train = *experiment.sets.front().task;
   MemoryNeed need;
   need.parameters = 4.0 * sizeof(Scalar) * static_cast<double>(model.parameters().length());
@@ -57,7 +56,8 @@ MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model) {
     making = std::max(making, DataSet<Scalar>::bytes_to_fill(*set.task, experiment.extra));
   }
   need.results = std::max(need.results, making);  // one is done with when the other begins
-  need.activations = static_cast<double>(model.bytes_for(shapes)) + bytes_of_sampler(experiment, model);
+  need.activations = static_cast<double>(model.bytes_for(shapes)) +
+                     bytes_of_sampler(experiment, model, images_at_once(experiment, purpose));
   need.data += largest + Trainer<Scalar>::bytes(0, train, experiment.training.batch, experiment.extra);
   return need;
 }
@@ -74,9 +74,10 @@ void check_memory(const MemoryNeed& need, const std::string& who, const std::str
 }
 
 template <class Scalar>
-Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment), model_(experiment.model) {
+Session<Scalar>::Session(const Experiment& experiment, For purpose)
+    : experiment_(experiment), model_(experiment.model) {
   const Region region("set-up");
-  check_memory(memory_need(experiment, model_));
+  check_memory(memory_need(experiment, model_, purpose));
   model_.allocate();
   model_.parameters().initialise(experiment.seed);
   std::vector<const DataSet<Scalar>*> all;
@@ -93,12 +94,11 @@ Session<Scalar>::Session(const Experiment& experiment) : experiment_(experiment)
     for (const Shape& shape : evaluator_->shapes(*set)) shapes.push_back(shape);
   model_.prepare(shapes);
   prove_autoregressive(experiment, model_, experiment.training.batch);
-  prepare_images();
+  prepare_images(images_at_once(experiment, purpose));
 }
 
 template <class Scalar>
-void Session<Scalar>::prepare_images() {
-  const int at_once = images_at_once(experiment_);
+void Session<Scalar>::prepare_images(int at_once) {
   if (at_once == 0) return;
   try {
     sampler_ = std::make_unique<Sampler<Scalar>>(model_, *experiment_.sets.front().task, experiment_.extra, at_once);
@@ -191,8 +191,8 @@ void Session<Scalar>::write_sets(hdf5::File& file) const {
   }
 }
 
-template MemoryNeed memory_need(const Experiment&, Model<float>&);
-template MemoryNeed memory_need(const Experiment&, Model<double>&);
+template MemoryNeed memory_need(const Experiment&, Model<float>&, For);
+template MemoryNeed memory_need(const Experiment&, Model<double>&, For);
 template class Session<float>;
 template class Session<double>;
 

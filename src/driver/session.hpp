@@ -25,9 +25,12 @@ struct MemoryNeed {
   double total() const { return parameters + activations + data; }
 };
 
+/// What a session is for: a report wants images that the model makes, and room to make them.
+enum class For { report, figures };
+
 /// Without taking any of it. `model` is not allocated yet.
 template <class Scalar>
-MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model);
+MemoryNeed memory_need(const Experiment& experiment, Model<Scalar>& model, For purpose = For::report);
 
 /// Throws Error(Exit::mistake) where the need is more than this machine has free, with both figures, as a sentence that
 /// begins with who needs it and ends in what needs less.
@@ -38,7 +41,7 @@ template <class Scalar>
 class Session {
  public:
   /// Allocates everything, makes the data, and draws the initial parameters. Throws as check_memory.
-  explicit Session(const Experiment& experiment);
+  explicit Session(const Experiment& experiment, For purpose = For::report);
 
   Model<Scalar>& model() { return model_; }
   const Model<Scalar>& model() const { return model_; }
@@ -63,7 +66,7 @@ class Session {
 
  private:
   void restore_training_set();
-  void prepare_images();
+  void prepare_images(int at_once);
   void make_images();
   void write_set(hdf5::File& file, std::size_t number) const;
 

@@ -102,6 +102,8 @@ hid_t native_type() {
     return H5T_NATIVE_INT32;
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return H5T_NATIVE_INT64;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return H5T_NATIVE_UINT64;
   } else {
     static_assert(std::is_same_v<T, std::uint8_t>);
     return H5T_NATIVE_UINT8;
@@ -932,6 +934,7 @@ RIDGELINE_INSTANTIATE(double)
 RIDGELINE_INSTANTIATE(std::int32_t)
 RIDGELINE_INSTANTIATE(std::int64_t)
 RIDGELINE_INSTANTIATE(std::uint8_t)
+template std::vector<std::uint64_t> File::read_rows(const std::string&, std::int64_t, std::int64_t) const;
 #undef RIDGELINE_INSTANTIATE
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -84,7 +84,7 @@ class File {
   template <class T>
   void read_into(const std::string& name, const Shape& expected, T* destination) const;
 
-  /// Reads rows first, first+1, …, first+count-1 of the slowest extent.
+  /// Reads rows first, first+1, …, first+count-1 of the slowest extent, also as std::uint64_t.
   template <class T>
   std::vector<T> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
 

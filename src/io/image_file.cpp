@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "config/text.hpp"
 #include "core/error.hpp"
@@ -57,6 +58,13 @@ void read_extents(const hdf5::File& file, const std::string& name, Images& image
   images.has_channel_extent = shape.size() == 4;
 }
 
+/// A number as it stands in the file, for messages: one beyond 63 bits was read as the largest that they hold.
+std::string number_in(const hdf5::File& file, const std::string& name, std::int64_t row, std::int64_t place,
+                      std::int64_t number) {
+  if (number < std::numeric_limits<std::int64_t>::max()) return number_text(number);
+  return fmt::to_string(file.read_rows<std::uint64_t>(name, row, 1).at(static_cast<std::size_t>(place)));
+}
+
 void read_levels(const hdf5::File& file, const std::string& name, Images& images) {
   const std::int64_t size = static_cast<std::int64_t>(images.tokens()) * images.channels;
   const std::int64_t at_once = std::max<std::int64_t>(1, most_pixels_read / size);
@@ -65,9 +73,11 @@ void read_levels(const hdf5::File& file, const std::string& name, Images& images
     const std::vector<std::int64_t> some = file.read_rows<std::int64_t>(name, first, count);
     const auto bad =
         std::find_if(some.begin(), some.end(), [](std::int64_t level) { return level < 0 || level >= most_levels; });
-    if (bad != some.end())
-      refuse(file, fmt::format("image {} of the dataset {} has a level of {}; levels are from 0 to {}",
-                               first + (bad - some.begin()) / size, excerpt(name), *bad, most_levels - 1));
+    if (bad != some.end()) {
+      const std::int64_t place = bad - some.begin(), image = first + place / size;
+      refuse(file, fmt::format("image {} of the dataset {} has a level of {}; levels are from 0 to {}", image,
+                               excerpt(name), number_in(file, name, image, place % size, *bad), most_levels - 1));
+    }
     images.largest_level =
         std::max(images.largest_level, static_cast<int>(*std::max_element(some.begin(), some.end())));
     images.levels.insert(images.levels.end(), some.begin(), some.end());
@@ -78,14 +88,14 @@ void read_labels(const hdf5::File& file, const std::string& name, Images& images
   check_integers(file, name);
   const hdf5::Shape shape = file.shape(name);
   if (shape != hdf5::Shape{images.count})
-    refuse(file, fmt::format("the dataset {} has shape {}, and there are {} images", excerpt(name),
-                             hdf5::to_string(shape), images.count));
+    refuse(file, fmt::format("the dataset {} has shape {}, and there {} {}", excerpt(name), hdf5::to_string(shape),
+                             images.count == 1 ? "is" : "are", count_text(images.count, "image")));
   const std::vector<std::int64_t> labels = file.read<std::int64_t>(name);
   const auto bad =
       std::find_if(labels.begin(), labels.end(), [](std::int64_t label) { return label < 0 || label >= most_labels; });
   if (bad != labels.end())
     refuse(file, fmt::format("entry {} of the dataset {} is {}; labels are from 0 to {}", bad - labels.begin(),
-                             excerpt(name), *bad, most_labels - 1));
+                             excerpt(name), number_in(file, name, bad - labels.begin(), 0, *bad), most_labels - 1));
   images.labels.assign(labels.begin(), labels.end());
   images.largest_label = *std::max_element(images.labels.begin(), images.labels.end());
 }

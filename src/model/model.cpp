@@ -36,7 +36,13 @@ std::unique_ptr<Layer<Scalar>> Model<Scalar>::make(const std::string& kind, cons
                       plan_.tokens,
                       plan_.grid,
                       &plan_.sections};
-  return registry_.get(kind, choice.name).template make<Scalar>(setup);
+  try {
+    return registry_.get(kind, choice.name).template make<Scalar>(setup);
+  } catch (const Error& error) {
+    // What a layer cannot be made with may be the width, which is no option of its own.
+    if (error.status() != Exit::mistake || !plan_.width_is_overridden) throw;
+    throw Error(Exit::mistake, fmt::format("{}; --set makes the width {}.", clause(error.what()), plan_.width));
+  }
 }
 
 template <class Scalar>

@@ -25,6 +25,7 @@ struct ModelPlan {
   int inputs = 0;   ///< channels of a token as the task gives it
   int targets = 0;  ///< channels of a prediction
   int width = 0;
+  bool width_is_overridden = false;  ///< by `--set`, for messages
   Residual residual = Residual::normed;
   LayerChoice encoder;
   std::vector<LayerChoice> attention;  ///< one a block

@@ -89,8 +89,13 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-/// Every bit of the number; "nan" has no sign.
-std::string csv_number(double number) { return std::isnan(number) ? "nan" : fmt::format("{}", number); }
+/// Every bit of the number; nothing where there is none, as of a mean over no points.
+std::string csv_number(double number) { return std::isnan(number) ? "" : fmt::format("{}", number); }
+
+/// The same in short, for the screen.
+std::string short_text(double number, int digits) {
+  return std::isnan(number) ? "-" : fmt::format("{:.{}g}", number, digits);
+}
 
 std::string fact(const ComparedRun& run, const std::string& name) {
   const auto found = run.facts.find(name);
@@ -151,8 +156,8 @@ std::vector<std::string> names_in_comparison(const std::string& csv, const fs::p
   while (place < csv.size()) {
     const std::vector<std::string> fields = csv_record(csv, place);
     if (fields.size() != columns || fields.front().empty())
-      throw Error(Exit::file, fmt::format("{} is no comparison: a row has {} fields, and its header has {}.",
-                                          path.string(), fields.size(), columns));
+      throw Error(Exit::file, fmt::format("{} is no comparison: a row has {}, and its header has {}.", path.string(),
+                                          count_text(static_cast<std::int64_t>(fields.size()), "field"), columns));
     names.push_back(fields.front());
   }
   if (csv.rfind("deck,", 0) != 0 || names.empty())
@@ -170,7 +175,7 @@ struct Column {
   std::size_t width() const { return std::max<std::size_t>(11, character_count(title())); }
   std::string text_of(const ComparedRun& run) const {
     const SetMetrics* own = run.find_set(set);
-    return own != nullptr && own->trained.has(metric.name) ? fmt::format("{:.5g}", own->trained[metric.name]) : "-";
+    return own != nullptr ? short_text(own->trained[metric.name], 5) : "-";
   }
 };
 
@@ -200,8 +205,8 @@ std::string comparison_table(const std::vector<ComparedRun>& runs) {
   for (const Column& column : columns)
     text += std::string(2 + column.width() - character_count(column.title()), ' ') + column.title();
   for (const ComparedRun& run : runs) {
-    text += fmt::format("\n{}  {:>10}  {:>9.4g}  {:>9.4g}", padded(run.name), fact(run, "parameters"), run.seconds(),
-                        run.steps_per_second());
+    text += fmt::format("\n{}  {:>10}  {:>9}  {:>9}", padded(run.name), fact(run, "parameters"),
+                        short_text(run.seconds(), 4), short_text(run.steps_per_second(), 4));
     for (const Column& column : columns) text += fmt::format("  {:>{}}", column.text_of(run), column.width());
   }
   return text;
@@ -238,9 +243,27 @@ bool holds_comparison(const fs::path& folder) {
   return fs::exists(folder / "comparison.csv", ignored);
 }
 
-Comparison draw_comparison(const fs::path& folder, const std::vector<std::string>& names) {
+namespace {
+
+std::vector<report::ComparedRun> read_runs(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<report::ComparedRun> runs;
-  for (const std::string& name : names) runs.push_back(report::read_compared_run(folder / name));
+  for (const std::string& name : names) {
+    try {
+      runs.push_back(report::read_compared_run(folder / name));
+    } catch (const Error& error) {
+      throw Error(error.status(),
+                  fmt::format("the run {} is not as it was when it was compared: {}; `ridgeline run` of the same decks "
+                              "with --resume makes up for what is missing.",
+                              (folder / name).string(), clause(error.what())));
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+Comparison draw_comparison(const fs::path& folder, const std::vector<std::string>& names) {
+  const std::vector<report::ComparedRun> runs = read_runs(folder, names);
   Comparison comparison;
   comparison.table = report::comparison_table(runs);
   write_atomically(folder / "comparison.csv", report::comparison_csv(runs));

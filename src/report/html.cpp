@@ -269,10 +269,6 @@ std::string time_table(const std::vector<TimeNode>& nodes) {
          "it; the dark bars add up to the whole.</p></details>\n";
 }
 
-std::string counted(std::int64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string set_html(const SetSection& set) {
   const auto summary = [](const char* when, const Metrics& metrics) {
     if (metrics.empty() || std::isnan(metrics.entries().front().second)) {
@@ -285,9 +281,9 @@ std::string set_html(const SetSection& set) {
                : text + ".";
   };
   return fmt::format("<h3>{}</h3>\n<p class=\"small\">{} of {}.{}{}</p>\n{}", escaped(set.name),
-                     counted(set.inputs.at(0), set.is_of_images ? "image" : "function"),
-                     counted(set.inputs.at(1), set.is_of_images ? "pixel" : "point"), summary("Trained", set.trained),
-                     summary("Untrained", set.untrained), figure_html(set.picture));
+                     count_text(set.inputs.at(0), set.is_of_images ? "image" : "function"),
+                     count_text(set.inputs.at(1), set.is_of_images ? "pixel" : "point"),
+                     summary("Trained", set.trained), summary("Untrained", set.untrained), figure_html(set.picture));
 }
 
 }  // namespace

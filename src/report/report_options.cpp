@@ -1,5 +1,7 @@
 #include "report/report_options.hpp"
 
+#include <algorithm>
+
 #include "config/text.hpp"
 
 namespace ridgeline {
@@ -27,12 +29,16 @@ std::vector<std::int64_t> asked_heads(const OptionValues& report) {
     if (read_number(word, number) != NumberError::none || number < 0)
       throw report.mistake("tisa_heads",
                            "has " + excerpt(word) + "; it takes all, or heads' numbers: whole numbers from 0 up.");
+    if (std::find(heads.begin(), heads.end(), number) != heads.end())
+      throw report.mistake("tisa_heads", "has " + number_text(number) + " twice; once is enough.");
     heads.push_back(number);
   }
   return heads;
 }
 
 void check_report_options(const OptionValues& report, int heads) {
+  if (heads == 0 && report.integer("tisa_distance") > 0)
+    throw report.mistake("tisa_distance", "is of a bias by distance, and no attention of this model has one.");
   const std::vector<std::int64_t> asked = asked_heads(report);
   if (asked.empty()) return;
   if (heads == 0)

@@ -153,6 +153,8 @@ hdf5::File open_checkpoint(const std::filesystem::path& path,
   CheckpointOrigin origin;
   origin.is_sealed = file.is_sealed();
   if (file.has_attribute("/", "deck")) origin.deck = file.attribute_string("/", "deck");
+  constexpr const char* of_head = "parameters/head.bias";
+  if (file.is_dataset(of_head) && file.shape(of_head).size() == 1) origin.outputs = file.shape(of_head).front();
   if (look) look(origin);
   return file;
 }

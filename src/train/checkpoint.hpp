@@ -63,7 +63,8 @@ std::filesystem::path previous_checkpoint(const std::filesystem::path& path);
 /// What a file says of itself before its arrays are looked at. `deck` is empty where another program left it out.
 struct CheckpointOrigin {
   std::string deck;
-  bool is_sealed = true;  ///< bears a checksum
+  bool is_sealed = true;      ///< bears a checksum
+  std::int64_t outputs = -1;  ///< that the model's head gives a token; -1 where the file does not say
 };
 
 /// Sets the parameters from a checkpoint of either precision. `look` is called first, and may refuse the file by an

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "core/region.hpp"
 #include "core/stop.hpp"
@@ -89,7 +90,8 @@ Metrics Evaluator<Scalar>::evaluate(Model<Scalar>& model, const DataSet<Scalar>&
     throw Error(
         Exit::numerical,
         fmt::format("evaluation of the set {}: the {} is {}; the data or the predictions are beyond {} precision.",
-                    set.name(), find_metric(name)->title, value, std::is_same_v<Scalar, float> ? "single" : "double"));
+                    set.name(), find_metric(name)->title, without_sign_of_nan(value),
+                    std::is_same_v<Scalar, float> ? "single" : "double"));
   return metrics;
 }
 

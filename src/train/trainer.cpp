@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/text.hpp"
 #include "core/error.hpp"
 #include "core/region.hpp"
 #include "train/evaluate.hpp"
@@ -105,10 +106,10 @@ void Trainer<Scalar>::check() const {
   const double loss = model_.status()[Status::loss];
   const double norm = plan_.gradient_clip > 0 ? model_.status()[Status::norm] : 0;
   if (std::isfinite(loss) && std::isfinite(norm)) return;
-  throw Error(Exit::numerical,
-              fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when(),
-                          std::isfinite(loss) ? "norm of the gradients" : "loss", std::isfinite(loss) ? norm : loss,
-                          plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
+  throw Error(Exit::numerical, fmt::format("{}: the {} is {}; a smaller `learning_rate`{} may help.", when(),
+                                           std::isfinite(loss) ? "norm of the gradients" : "loss",
+                                           without_sign_of_nan(std::isfinite(loss) ? norm : loss),
+                                           plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
 }
 
 template <class Scalar>
@@ -119,11 +120,11 @@ void Trainer<Scalar>::check_parameters() const {
     const Scalar* begin = data + entry.offset;
     const Scalar* bad = std::find_if(begin, begin + entry.size, [](Scalar value) { return !std::isfinite(value); });
     if (bad != begin + entry.size)
-      throw Error(
-          Exit::numerical,
-          fmt::format("step {} (epoch {}): it made a value of the parameter {} {}; a smaller `learning_rate`{} "
-                      "may help.",
-                      steps_taken_, epoch(), entry.name, *bad, plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
+      throw Error(Exit::numerical,
+                  fmt::format("step {} (epoch {}): it made a value of the parameter {} {}; a smaller `learning_rate`{} "
+                              "may help.",
+                              steps_taken_, epoch(), entry.name, without_sign_of_nan(*bad),
+                              plan_.gradient_clip > 0 ? "" : " or a `gradient_clip`"));
   }
 }
 

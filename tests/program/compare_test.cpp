@@ -1,4 +1,5 @@
 // Several decks in one command: a run each, and files that compare them.
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <sstream>
@@ -157,6 +158,62 @@ TEST(Compare, ReportSaysWhichRunIsGone) {
   expect_success(place.run({"run", "tiny.ini", "wide.ini", "-o", "out"}));
   fs::remove(place / "out/wide/results.h5");
   expect_contains(expect_sentence(place.run({"report", "out"}), 4), "out/wide/results.h5");
+}
+
+TEST(Compare, ReportSaysHowToGoOnWhereThereIsNoComparison) {
+  const Decks place;
+  expect_success(place.run({"run", "tiny.ini", "wide.ini", "-o", "out"}));
+  fs::remove_all(place / "out/wide");
+  const std::string gone = expect_sentence(place.run({"report", "out"}), 4);
+  expect_contains(gone, "the run out/wide is not as it was when it was compared: cannot read out/wide/deck.ini");
+  fs::remove(place / "out/comparison.csv");  // as where the command was stopped
+  const std::string none = expect_sentence(place.run({"report", "out"}), 4);
+  expect_contains(none, "out holds runs and no comparison of them (comparison.csv): ");
+  expect_contains(none, "as that in out/tiny.");
+  // What it advises helps.
+  expect_success(place.run({"run", "tiny.ini", "wide.ini", "-o", "out", "--resume"}));
+  expect_success(place.run({"report", "out"}));
+  EXPECT_EQ(decks_in(place / "out"), (std::vector<std::string>{"tiny", "wide"}));
+}
+
+TEST(Compare, AFolderIsOfOneRunOrOfSeveral) {
+  const Decks place;
+  expect_success(place.run({"run", "tiny.ini", "wide.ini", "-o", "several"}));
+  place.train("one");
+  const std::vector<std::string> before = place.files();
+  for (const std::string flag : {"", "--overwrite", "--resume"}) {
+    Arguments one{"run", "rich.ini", "-o", "several"}, several{"run", "rich.ini", "tiny.ini", "-o", "one"};
+    if (!flag.empty())
+      for (Arguments* arguments : {&one, &several}) arguments->push_back(flag);
+    expect_contains(expect_sentence(place.run(one), 2), "several holds a comparison of several decks (comparison.csv)");
+    expect_contains(expect_sentence(place.run(several), 2), "one holds the run of one deck (deck.ini)");
+  }
+  expect_contains(
+      expect_sentence(place.run({"eval", "tiny.ini", "--checkpoint", "one/checkpoint.h5", "-o", "several"}), 2),
+      "several holds a comparison");
+  EXPECT_EQ(place.files(), before);
+}
+
+TEST(Compare, AFigureThatThereIsNotIsAnEmptyField) {
+  const Decks place;
+  place.put("blind.ini", deck_with({{"context = 3", "context = 0"}}));
+  place.put("still.ini", deck_with({{"epochs = 2", "epochs = 0"}}));
+  const Ended ended = place.run({"run", "blind.ini", "still.ini", "-o", "out"});
+  expect_success(ended);
+  const std::string csv = content_of(place / "out/comparison.csv");
+  EXPECT_EQ(csv.find("nan"), std::string::npos) << csv;
+  const std::vector<Row> table = read_table(place / "out/comparison.csv");
+  const auto cell = [&](std::size_t row, const std::string& column) {
+    const auto found = std::find(table.at(0).begin(), table.at(0).end(), column);
+    return table.at(row).at(static_cast<std::size_t>(found - table.at(0).begin()));
+  };
+  EXPECT_EQ(cell(1, "train_mse_shown"), "");
+  EXPECT_NE(cell(1, "train_mse_hidden"), "");
+  EXPECT_NE(cell(1, "loss"), "");
+  EXPECT_EQ(cell(2, "loss"), "");
+  EXPECT_EQ(cell(2, "steps_per_second"), "");
+  EXPECT_NE(cell(2, "train_mse_shown"), "");
+  EXPECT_EQ(ended.out.find("-nan"), std::string::npos) << ended.out;
 }
 
 TEST(Compare, DecksMayShareAPlugin) {

@@ -205,6 +205,18 @@ TEST_F(Damage, WithoutSomePart) {
     expect_not_resumed([&](hid_t file) { H5Adelete_by_name(file, "/", name, H5P_DEFAULT); }, {name});
 }
 
+TEST_F(Damage, ADeckThatIsNone) {
+  const std::string own = content_of(place_ / "run/deck.ini");
+  std::string wrong = own;
+  wrong.replace(wrong.find("width = 8"), 9, "width = x");
+  for (const auto& [deck, part] : std::vector<std::pair<std::string, std::string>>{
+           {"garbage", "garbage"}, {"[model]\nwidth", "width"}, {wrong, "width = x"}, {own + "[nosuch]\n", "[nosuch]"}})
+    expect_refused([&, deck = deck](hid_t file) { put_text(file, "/", "deck", deck); },
+                   {"the deck in run/checkpoint.h5", part});
+  const Ended ended = place_.run({"sample", "--checkpoint", "run/checkpoint.h5", "--count", "1", "--output", "x.h5"});
+  expect_contains(expect_sentence(ended, 4), "the deck in run/checkpoint.h5");
+}
+
 TEST_F(Damage, OneKindInThePlaceOfAnother) {
   expect_refused(
       [](hid_t file) {

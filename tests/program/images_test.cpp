@@ -1,4 +1,6 @@
 // Models of images as a user has them: training, evaluation, the report, and what is wrong with files and decks.
+#include <hdf5.h>
+
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -212,6 +214,54 @@ TEST(Images, OfAClassAreMadeOfThatClass) {
   EXPECT_FALSE(fs::exists(place / "x.h5"));
 }
 
+/// A file of images of so many levels and labels, as both its parts.
+void put_images_of(const Place& place, const std::string& name, int levels, int labels, int channels = 1) {
+  Images images = bars(20, channels);
+  for (std::size_t i = 0; i < images.levels.size(); ++i)
+    images.levels[i] = static_cast<std::uint16_t>(i % static_cast<std::size_t>(levels));
+  images.largest_level = levels - 1;
+  for (std::size_t i = 0; i < images.labels.size(); ++i) images.labels[i] = static_cast<int>(i) % labels;
+  Images others = images;
+  std::reverse(others.levels.begin(), others.levels.end());
+  hdf5::write_atomically(place / name, [&](hdf5::File& file) {
+    write_images(file, "train", images);
+    write_images(file, "test", others);
+  });
+}
+
+TEST(Images, OtherThanThoseOfTheModelAreToldFromThemByWhatDiffers) {
+  const ImagesPlace place("causal");
+  const std::vector<std::string> told{"model.extra=class", "data.classes=all", "eval.ood.classes=all"};
+  place.train("run", told);
+  const auto expect = [&](const std::string& file, const std::vector<std::string>& parts) {
+    Arguments sample{"sample", "--checkpoint", "run/checkpoint.h5", "--count", "1", "--output", "made.h5"};
+    Arguments eval{"eval", "images.ini", "--checkpoint", "run/checkpoint.h5"};
+    for (const std::string& setting : told) eval.insert(eval.end(), {"--set", setting});
+    for (Arguments* arguments : {&sample, &eval}) {
+      arguments->insert(arguments->end(), {"--set", "data.file=" + file});
+      const std::string sentence = expect_sentence(place.run(*arguments), 2);
+      test::expect_contains(sentence, file + " are not such as the model of run/checkpoint.h5 was made for: they ");
+      for (const std::string& part : parts) test::expect_contains(sentence, part);
+      EXPECT_EQ(sentence.find("extra_channels"), std::string::npos) << sentence;
+    }
+  };
+  const std::string labels = "the labels that the model is told (0 to ";
+  put_images_of(place, "labels.h5", 3, 6);
+  expect("labels.h5", {labels + "5, was 0 to 3)."});
+  put_images_of(place, "fewer.h5", 3, 2);
+  expect("fewer.h5", {labels + "1, was 0 to 3)."});
+  put_images_of(place, "levels.h5", 9, 4);
+  expect("levels.h5", {"the levels of a pixel (9 in 1 channel, was 3 in all)."});
+  put_images_of(place, "colours.h5", 3, 6, 3);
+  expect("colours.h5", {"the levels of a pixel (3 in 3 channels, was 3 in all) and ", labels + "5, was 0 to 3)."});
+  put_images_of(place, "alike.h5", 3, 4);
+  expect_success(place.sample("run", {"--count", "1", "--output", "made.h5", "--set", "data.file=alike.h5"}));
+  // The run's own file, now another one: to go on with it would be to train on other classes.
+  fs::rename(place / "labels.h5", place / "images.h5");
+  Arguments resume = with_settings({"run", "images.ini", "-o", "run", "--resume"}, told);
+  test::expect_contains(expect_sentence(place.run(resume), 2), labels + "5, was 0 to 3).");
+}
+
 TEST(Images, MayHaveChannels) {
   const ImagesPlace place("causal", "", 2);
   const fs::path run = place.train("run", {"train.epochs=20"});
@@ -405,6 +455,9 @@ TEST(Images, MistakesAreSaidInOneSentence) {
   refused({tisa, "report.tisa_heads=0 all"}, "has all beside others; it takes all, or heads' numbers, not both.");
   refused({tisa, "attention.causal.heads=2", "report.tisa_heads=0 2"},
           "has 2; it takes all, or heads' numbers, from 0 to 1");
+  refused({tisa, "report.tisa_heads=0 0"}, "[report] tisa_heads = 0 0 has 0 twice; once is enough.");
+  refused({"report.tisa_distance=3"}, "tisa_distance = 3 is of a bias by distance, and no attention of this model has");
+  expect_success(place.run(with_settings({"check", "images.ini"}, {tisa, "report.tisa_distance=3"})));
   refused({"report.samples=-1"}, "[report] samples = -1");
   place.put("text.h5", "no HDF5");
   refused({"data.file=text.h5"}, "text.h5", 4);
@@ -412,6 +465,50 @@ TEST(Images, MistakesAreSaidInOneSentence) {
   EXPECT_NE(expect_sentence(place.run({"check", "bare.ini"}), 2).find("file"), std::string::npos);
   const std::string sine = expect_sentence(place.run({"check", "tiny.ini", "--set", "model.extra=class"}), 2);
   EXPECT_NE(sine.find("is what samples of the task sine do not have"), std::string::npos) << sine;
+}
+
+TEST(Images, OfAFileThatIsNamedWithoutTheirTask) {
+  const ImagesPlace place("causal");
+  for (const char* section : {"[data]", "[data]\ntask = sine", "[data]\n[eval.id]"}) {
+    place.put("file.ini", std::string(section) + "\nfile = images.h5\n");
+    test::expect_contains(expect_sentence(place.run({"check", "file.ini"}), 2),
+                          "file = images.h5 is for `task = images` in [data], and the task is sine");
+  }
+}
+
+TEST(Images, OfAFolderThatNoDeckCanName) {
+  const ImagesPlace place("causal");
+  fs::create_directory(place / "run #1");
+  for (const char* file : {"images.h5", "images.ini"}) fs::copy_file(place / file, place / "run #1" / file);
+  const std::vector<std::string> before = place.files();
+  const std::string sentence = expect_sentence(place.run({"run", "run #1/images.ini", "-o", "out"}), 2);
+  test::expect_contains(sentence, "run #1/images.ini:3: [data] file = images.h5 is in full ");
+  test::expect_contains(sentence, "run #1/images.h5, which holds a #");
+  EXPECT_EQ(place.files(), before);
+}
+
+/// The program's own word for a number, not what a type of fewer bits makes of it.
+TEST(Images, LevelsAndLabelsBeyondAnyAreSaidAsTheyAre) {
+  const ImagesPlace place("causal");
+  const auto refused = [&](std::uint64_t level, std::uint64_t label) {
+    const std::vector<std::uint64_t> levels{0, 0, 0, level}, labels{label};
+    const hid_t file = H5Fcreate((place / "large.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(H5Gcreate2(file, "train", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const auto put = [&](const char* name, std::vector<hsize_t> shape, const std::vector<std::uint64_t>& numbers) {
+      const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+      const hid_t set = H5Dcreate2(file, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+      H5Dwrite(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data());
+      H5Dclose(set);
+      H5Sclose(space);
+    };
+    put("train/images", {1, 2, 2}, levels);
+    put("train/labels", {1}, labels);
+    H5Fclose(file);
+    return expect_sentence(place.run({"check", "images.ini", "--set", "data.file=large.h5"}), 2);
+  };
+  test::expect_contains(refused(18446744073709551611U, 0), "has a level of 18446744073709551611; levels are");
+  test::expect_contains(refused(0, 9223372036854775817U), "is 9223372036854775817; labels are");
+  test::expect_contains(refused(9223372036854775807U, 0), "has a level of 9223372036854775807; levels are");
 }
 
 TEST(Images, PositionsOfImagesNeedImages) {
@@ -449,7 +546,7 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
   refused({"--count", "2", "--given", "images.h5"}, "--given needs --keep");
   refused({"--count", "2", "--part", "train"}, "--part names a group of the file of --given, and needs it");
   refused({"--count", "2", "--keep", "1"}, "--keep says how much of the images of --given stays");
-  refused({"--count", "2", "--given", "images.h5", "--keep", "5"}, "--keep 5 is more than the 4 rows of an image");
+  refused({"--count", "2", "--given", "images.h5", "--keep", "5"}, "--keep 5 is more than an image has: 4 rows.");
   refused({"--count", "2", "--given", "large.h5", "--keep", "1"}, "has images of 5 x 3 pixels");
   refused({"--count", "2", "--given", "levels.h5", "--keep", "1"},
           "has levels up to 200, and the model's are from 0 to 2");
@@ -458,7 +555,8 @@ TEST(Sample, MistakesAreSaidInOneSentence) {
   const std::string other = "the model that --set asks for is not that of run/checkpoint.h5: they differ in ";
   refused({"--count", "2", "--set", "model.width=16"}, other + "model.width (16, was 8).");
   refused({"--count", "2", "--set", "data.levels=9"},
-          other + "the channels of a token (9 in, 9 out, 0 extra, was 3 in, 3 out, 0 extra).");
+          " are not such as the model of run/checkpoint.h5 was made for: they differ in the levels of a pixel (9 in 1 "
+          "channel, was 3 in all).");
   // What is there is replaced only where it was made by this command.
   const std::string checkpoint = "run/checkpoint.h5";
   place.put("text", "a text\n");

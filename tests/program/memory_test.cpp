@@ -112,6 +112,23 @@ TEST(Memory, WhatMakesTheReportsImagesIsCounted) {
   EXPECT_NEAR(need - need_without, held - held_without, 0.02 * (held - held_without));
 }
 
+TEST(Memory, AnEvaluationWithoutAReportHasNoRoomForItsImages) {
+  const Place place;
+  const Experiment experiment = experiment_of_images(place, 8);
+  const auto need_and_held = [&](For purpose) {
+    Model<float> model(experiment.model);
+    const double need = memory_need(experiment, model, purpose).total();
+    const Listener listener;
+    const Session<float> session(experiment, purpose);
+    return std::make_pair(need, listener.bytes);
+  };
+  need_and_held(For::report);
+  const auto [need, held] = need_and_held(For::figures);
+  const auto [need_of_report, held_of_report] = need_and_held(For::report);
+  EXPECT_GT(held_of_report, held);
+  EXPECT_NEAR(need_of_report - need, held_of_report - held, 0.02 * (held_of_report - held));
+}
+
 TEST(Memory, ExperimentOfTheManualFitsWhatCheckSays) {
   // The shapes of inputs/sine.ini, for a few functions and a step.
   expect_need<float>({"train.steps=1", "data.functions=16", "data.x=-6 6 0.1", "eval.far.x=-3 15 0.1",

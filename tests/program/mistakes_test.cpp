@@ -65,6 +65,37 @@ TEST(Mistakes, InTheCommand) {
   expect_mistaken_command({"--verbose"}, {"--verbose"});
 }
 
+TEST(Mistakes, AreSaidAsTheyAreSpoken) {
+  expect_mistaken_command({"run", "tiny.ini", "--threads"}, {"it takes an N."});
+  expect_mistaken_command({"run", "tiny.ini", "--time-limit"}, {"it takes an HH:MM:SS."});
+  expect_mistaken_command({"run", "tiny.ini", "-o"}, {"it takes a DIR."});
+  expect_mistaken_setting({"data.x=0 1 1", "data.context=3"}, {"context = 3 is more than a function has: 1 point."});
+  const Place place;
+  const Ended ended = place.run(
+      with_settings({"run", "tiny.ini", "-o", "out"}, {"data.functions=1", "train.steps=1", "data.context=0"}));
+  expect_success(ended);
+  expect_contains(ended.out, " parameters, 1 step of 1 sample, 1 thread\n");
+  expect_contains(ended.out, "  nan");
+  EXPECT_EQ(ended.out.find("-nan"), std::string::npos) << ended.out;
+}
+
+/// The layer complains of its heads, and the command line has made the width.
+TEST(Mistakes, OfAWidthThatWasSetAreSaidToBe) {
+  std::string deck = tiny_deck;
+  deck.replace(deck.find("blocks = 1"), 10, "blocks = 1\nattention = softmax\n[attention.softmax]\nheads = 4");
+  const Place place;
+  place.put("deck.ini", deck);
+  for (const std::string command : {"run", "check"}) {
+    const std::string sentence = expect_sentence(place.run({command, "deck.ini", "--set", "model.width=9"}), 2);
+    expect_contains(sentence, "deck.ini:10: [attention.softmax] heads = 4 does not divide both `embed`, 9, and `out`");
+    expect_contains(sentence, "; --set makes the width 9.");
+  }
+  expect_contains(expect_sentence(place.run({"check", "deck.ini", "--set", "attention.softmax.heads=3"}), 2),
+                  "8; 1, 2");
+  EXPECT_EQ(place.run({"check", "deck.ini", "--set", "attention.softmax.heads=3"}).err.find("makes the width"),
+            std::string::npos);
+}
+
 TEST(Mistakes, OptionsWithoutAValueOrTwice) {
   for (const std::string option : {"--set", "--threads", "--output", "--time-limit", "--log-level", "--checkpoint"}) {
     const std::string command = option == "--checkpoint" ? "eval" : "run";

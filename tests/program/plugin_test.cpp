@@ -339,6 +339,9 @@ TEST(Plugin, WhoNamedAMissingOneIsSaid) {
   Surroundings surroundings;
   surroundings.environment = {{"RIDGELINE_PLUGIN_PATH", "nosuch"}};
   expect_contains(expect_sentence(place.run({"layers"}, surroundings), 2), "RIDGELINE_PLUGIN_PATH: " + missing);
+  place.put("deck.ini", std::string("[run]\nplugins = my own/mine.so\n") + tiny_deck);
+  expect_contains(expect_sentence(place.run({"check", "deck.ini"}), 2),
+                  "; white space separates the files of this list.");
   place.put("deck.ini", std::string("[run]\nplugins = nosuch\n") + tiny_deck);
   const std::string of_deck = expect_sentence(place.run({"run", "deck.ini", "-o", "out"}), 2);
   expect_contains(of_deck, "deck.ini:2: [run] plugins = nosuch cannot be had: the plugin ");

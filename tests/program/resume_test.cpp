@@ -358,7 +358,7 @@ TEST(Resume, OnAnotherNumberOfThreadsIsWarnedOf) {
   const Ended ended = half.resume({"--threads", "2"});
   EXPECT_EQ(ended.status, 0);
   if (ended.err.empty()) GTEST_SKIP() << "this back end has no threads";
-  expect_contains(ended.err, "this run had 1 threads and goes on with 2");
+  expect_contains(ended.err, "this run had 1 thread and goes on with 2");
 }
 
 TEST(Resume, ExcludesOverwrite) {

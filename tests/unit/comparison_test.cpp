@@ -47,14 +47,14 @@ TEST(Comparison, CsvHasARowARunAndColumnsForTheSetsOfAll) {
   EXPECT_EQ(comparison_csv({run_of("a", 0.25, {"train"}), longer}),
             "deck,parameters,steps,seconds,steps_per_second,loss,train_mse,train_mse_hidden,train_mse_shown,"
             "train_relative_l2,far_mse,far_mse_hidden,far_mse_shown,far_relative_l2\n"
-            "a,1234,40,2,20,0.25,0.25,0.5,nan,0.75,,,,\n"
-            "b,1234,30,1.5,20,1,0.5,1,nan,1.5,0.5,1,nan,1.5\n");
+            "a,1234,40,2,20,0.25,0.25,0.5,,0.75,,,,\n"
+            "b,1234,30,1.5,20,1,0.5,1,,1.5,0.5,1,,1.5\n");
 }
 
 TEST(Comparison, CsvOfARunWithoutSteps) {
   ComparedRun run = run_of("a", 1, {"train"});
   run.history.rows.clear();
-  expect_contains(comparison_csv({run}), "\na,1234,0,0,nan,nan,1,2,nan,3\n");
+  expect_contains(comparison_csv({run}), "\na,1234,0,0,,,1,2,,3\n");
 }
 
 TEST(Comparison, NamesComeBackFromTheCsv) {
@@ -69,8 +69,8 @@ TEST(Comparison, RefusesAnotherTable) {
   expect_contains(refused(""), "some.csv is no comparison");
   expect_contains(refused("deck,steps\n"), "some.csv is no comparison");
   expect_contains(refused("name,steps\na,1\n"), "no column `deck`");
-  expect_contains(refused("deck,steps\na\n"), "a row has 1 fields, and its header has 2");
-  expect_contains(refused("deck,steps\n\"a,1\n"), "a row has 1 fields");
+  expect_contains(refused("deck,steps\na\n"), "a row has 1 field, and its header has 2");
+  expect_contains(refused("deck,steps\n\"a,1\n"), "a row has 1 field");
 }
 
 TEST(Comparison, DifferencesAreThoseOfAnyTwoDecksInTheirOrder) {

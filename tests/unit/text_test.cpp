@@ -19,6 +19,19 @@ TEST(Text, TrimsBothEnds) {
   EXPECT_EQ(trim(""), "");
 }
 
+TEST(Text, CountsAsOneSpeaks) {
+  EXPECT_EQ(count_text(1, "thread"), "1 thread");
+  EXPECT_EQ(count_text(0, "thread"), "0 threads");
+  EXPECT_EQ(count_text(21, "thread"), "21 threads");
+}
+
+TEST(Text, NoNumberIsWithoutASign) {
+  for (const double sign : {1.0, -1.0})
+    EXPECT_FALSE(std::signbit(without_sign_of_nan(std::copysign(std::nan(""), sign))));
+  EXPECT_EQ(without_sign_of_nan(-2.5), -2.5);
+  EXPECT_EQ(without_sign_of_nan(-HUGE_VAL), -HUGE_VAL);
+}
+
 TEST(Text, SplitsAtAnyBlanks) {
   EXPECT_EQ(split_words(" -6\t6   0.1 "), (Words{"-6", "6", "0.1"}));
   EXPECT_EQ(split_words("one"), Words{"one"});
