@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "config/text.hpp"
 #include "conform/gradient_check.hpp"
 #include "conform/pointwise.hpp"
 
@@ -115,7 +116,8 @@ Finding activation_slope(const Case& tried) {
   const auto [values, slopes] = apply<double>(tried, z);
   for (std::size_t i = 0; i < z.size(); ++i)
     if (!std::isfinite(values[i]) || !std::isfinite(slopes[i]))
-      return failed(fmt::format("at {:.9g}: value {:.12g}, slope {:.12g}", z[i], values[i], slopes[i]));
+      return failed(fmt::format("at {:.9g}: value {:.12g}, slope {:.12g}", z[i], without_sign_of_nan(values[i]),
+                                without_sign_of_nan(slopes[i])));
   std::vector<double> least(z.size(), std::numeric_limits<double>::infinity()), nearest(z.size());
   // A value may lie beside a kink: there, smaller steps are right.
   for (const double step : {2e-3, 2e-4, 2e-5, 2e-6}) {
@@ -133,7 +135,8 @@ Finding activation_slope(const Case& tried) {
   }
   const std::size_t worst = static_cast<std::size_t>(std::max_element(least.begin(), least.end()) - least.begin());
   if (!(least[worst] <= largest_gradient_error))
-    return failed(fmt::format("at {:.9g}: slope {:.12g}, difference {:.12g}", z[worst], slopes[worst], nearest[worst]),
+    return failed(fmt::format("at {:.9g}: slope {:.12g}, difference {:.12g}", z[worst], slopes[worst],
+                              without_sign_of_nan(nearest[worst])),
                   least[worst]);
   return passed();
 }

@@ -147,8 +147,8 @@ std::string report(const Conformance& conformance, const std::vector<std::string
   for (const std::string& refused : conformance.refused) text += "\nnot tried: " + refused + "\n";
   for (const Outcome& outcome : conformance.outcomes)
     if (outcome.left_out > 0)
-      text += fmt::format("\nnot tried: {} in {} more cases, as {} s were over\n", outcome.check->name,
-                          outcome.left_out, seconds_for_a_check);
+      text += fmt::format("\nnot tried: {} in {} more case{}, as {} s were over\n", outcome.check->name,
+                          outcome.left_out, outcome.left_out == 1 ? "" : "s", seconds_for_a_check);
   for (const auto& [check, finding, tried, cases, left_out] : conformance.outcomes) {
     if (!tried) continue;
     text += fmt::format("\n{} FAILED\n  {}\n  with {}\n  {}\n", check->name, finding.text, conform::text(*tried),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "config/text.hpp"
 #include "core/random.hpp"
 
 namespace ridgeline::conform {
@@ -170,7 +171,8 @@ template void randomise(Parameters<float>&, std::uint64_t);
 template void randomise(Parameters<double>&, std::uint64_t);
 
 std::string GradientError::text() const {
-  return fmt::format("{}: backward {:.12g}, difference {:.12g}, error {:.2g}", where, backward, difference, error);
+  return fmt::format("{}: backward {:.12g}, difference {:.12g}, error {:.2g}", where, without_sign_of_nan(backward),
+                     without_sign_of_nan(difference), without_sign_of_nan(error));
 }
 
 GradientError worst_gradient(Subject<double>& subject, const Tokens& x, const Tokens& dy, const GradientCheck& check) {

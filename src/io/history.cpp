@@ -98,7 +98,8 @@ HistoryRow read_row(std::string_view line, const History& history, const Place& 
   const std::vector<std::string>& sets = history.sets;
   const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() != fixed_fields + sets.size()) {
-    place.fail(fmt::format("there are {} fields, and the header has {}", fields.size(), fixed_fields + sets.size()));
+    place.fail(fmt::format("there {} {}, and the header has {}", fields.size() == 1 ? "is" : "are",
+                           count_text(static_cast<std::int64_t>(fields.size()), "field"), fixed_fields + sets.size()));
   }
   HistoryRow row;
   row.epoch = static_cast<int>(whole_number(fields[0], "epoch", std::numeric_limits<int>::max(), place));

@@ -107,23 +107,23 @@ void write_state(hdf5::File& file, const TrainingState& state) {
 /// A file that another program changed may tell of two moments.
 void check_state(const std::filesystem::path& path, const TrainingState& state) {
   if (state.step < 0 || state.epoch < 0 || state.progress.steps < 0 || state.progress.steps > state.step)
-    refuse(path, fmt::format("its step {}, epoch {} and {} steps of that epoch are no moment of a run.", state.step,
-                             state.epoch, state.progress.steps));
+    refuse(path, fmt::format("its step {}, epoch {} and {} of that epoch are no moment of a run.", state.step,
+                             state.epoch, count_text(state.progress.steps, "step")));
   std::int64_t last_step = 0;
   int last_epoch = 0;
   for (const HistoryRow& row : state.history.rows) {
     if (row.epoch != last_epoch + 1 || row.step <= last_step || row.step > state.step)
       refuse(path, fmt::format("its history has epoch {} at step {}, which does not fit epoch {} at step {} and the "
-                               "{} steps of the checkpoint.",
+                               "checkpoint at step {}.",
                                row.epoch, row.step, last_epoch, last_step, state.step));
     last_epoch = row.epoch;
     last_step = row.step;
   }
   const std::int64_t of_epoch = state.step - last_step;
   if (of_epoch != 0 && of_epoch != state.progress.steps)
-    refuse(path, fmt::format("its history ends at step {} and the epoch in course has {} steps, which does not fit "
-                             "the {} steps of the checkpoint.",
-                             last_step, state.progress.steps, state.step));
+    refuse(path, fmt::format("its history ends at step {} and the epoch in course has {}, which does not fit the "
+                             "checkpoint at step {}.",
+                             last_step, count_text(state.progress.steps, "step"), state.step));
 }
 
 TrainingState read_state(const hdf5::File& file) {

@@ -53,7 +53,7 @@ class Flawed final : public Activation<Scalar> {
           Scalar number = slope ? t * over * (1 + over) : t * (t * over);
           if (flaw == Flaw::wrong_slope && slope) number *= Scalar(1.00001);
           if (flaw == Flaw::wrong_slope_far_out && slope && t < -6) number = 1;
-          if (flaw == Flaw::nan_slope_far_out && slope && t < -6) number = Scalar(NAN);
+          if (flaw == Flaw::nan_slope_far_out && slope && t < -6) number = -Scalar(NAN);
           if (flaw == Flaw::imprecise_in_single && sizeof(Scalar) == 4) number += Scalar(0.01);
           if (flaw == Flaw::counts_calls) number += Scalar(calls);
           if (flaw == Flaw::sees_second_row && !slope) number += z.data()[second];
