@@ -118,7 +118,7 @@ TEST(History, RefusesWhatItCannotUnderstand) {
   expect_contains(refused(std::string(header) + ",a_accuracy,b_mse\n"), "column 8 is \"b_mse\", and SET_accuracy is");
   expect_contains(refused(good + "2,2,3,4,5,6\n"), "line 3: there are 6 fields, and the header has 7");
   expect_contains(refused(good + "2,2,3,4,5,6,7,8\n"), "line 3: there are 8 fields");
-  expect_contains(refused(good + "\n" + "2,2,3,4,5,6,7\n"), "line 3: there are 1 fields");
+  expect_contains(refused(good + "\n" + "2,2,3,4,5,6,7\n"), "line 3: there is 1 field");
   expect_contains(refused(good + "2.5,2,3,4,5,6,7\n"), "line 3: epoch is \"2.5\"");
   expect_contains(refused(good + "3000000000,2,3,4,5,6,7\n"), "epoch is \"3000000000\"");
   expect_contains(refused(good + "2,-1,3,4,5,6,7\n"), "step is \"-1\"");
