@@ -10,16 +10,11 @@ template <class Scalar>
 KOKKOS_INLINE_FUNCTION void softmax(const Team& team, Scalar* row, const Scalar* bias, int columns, int group,
                                     Scalar* sum) {
   for (int begin = 0; begin < columns; begin += group) {
-    Scalar* z = row + begin;
-    if (bias != nullptr) {
-      const Scalar* b = bias + begin;
-      for_lanes(team, group, [=](int j) { z[j] += b[j]; });
-    }
-    const Scalar largest = max_lanes(team, group, [=](int j) { return z[j]; });
-    for_lanes(team, group, [=](int j) { z[j] = exponential(z[j] - largest); });
-    const Scalar total = sum_lanes(team, group, [=](int j) { return z[j]; });
+    Scalar *z = row + begin, *total_of = sum + begin;
+    const Scalar* b = bias + begin;
+    const Scalar largest = max_lanes(team, group, [=](int j) { return z[j] += b[j]; });
+    const Scalar total = sum_lanes(team, group, [=](int j) { return z[j] = exponential(z[j] - largest); });
     const Scalar scale = Scalar(1) / total;
-    Scalar* total_of = sum + begin;
     for_lanes(team, group, [=](int j) {
       z[j] *= scale;
       total_of[j] += z[j];

@@ -15,7 +15,7 @@ class BasisFunctions {
 
   void reserve(const Shape& shape, Arena& arena);
 
-  /// logits + bias [columns] (may be empty) become Φ. Where `sums` [columns, B] is not empty, it becomes
+  /// logits + bias [columns] become Φ. Where `sums` [columns, B] is not empty, it becomes
   /// weight Σ over the tokens of Φ.
   void forward(Matrix<Scalar> logits, Vector<const Scalar> bias, Scalar weight, Matrix<Scalar> sums) const;
 
