@@ -16,8 +16,12 @@ namespace detail {
 template <bool from_middle, class P, std::size_t... Lane>
 inline P by_turns(const P& a, const P& b, std::index_sequence<Lane...>) {
   constexpr std::size_t count = sizeof...(Lane), start = from_middle ? count / 2 : 0;
-  return __builtin_shuffle(
-      a, b, Pack<std::int32_t, count>{static_cast<std::int32_t>(start + Lane / 2 + Lane % 2 * count)...});
+#if __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(a, b, static_cast<int>(start + Lane / 2 + Lane % 2 * count)...);
+#else  // GCC before 12
+  using Lanes = Pack<std::int32_t, count>;
+  return __builtin_shuffle(a, b, Lanes{static_cast<std::int32_t>(start + Lane / 2 + Lane % 2 * count)...});
+#endif
 }
 
 /// A square of as many rows as a register has numbers: row i and the row that lies half the square below, number by number,
