@@ -78,15 +78,21 @@ void Adam<Scalar>::step(Kokkos::View<Scalar*, Memory> parameters, Kokkos::View<S
         Scalar* g = gradients.data() + own.begin;
         Scalar* m = first.data() + own.begin;
         Scalar* v = second.data() + own.begin;
-        for_lanes(team, own.size, [=](int i) {
+        const auto update = [=](int i) {
           const Scalar gradient = scale * g[i];
           const Scalar mean = keep1 * m[i] + take1 * gradient;
           const Scalar square = keep2 * v[i] + take2 * gradient * gradient;
           m[i] = mean;
           v[i] = square;
           p[i] -= rate * mean / (std::sqrt(square) / root + tiny);
-        });
-        if (!kept(team.league_rank())) for_lanes(team, own.size, [=](int i) { g[i] = 0; });
+        };
+        if (kept(team.league_rank()))
+          for_lanes(team, own.size, update);
+        else
+          for_lanes(team, own.size, [=](int i) {
+            update(i);
+            g[i] = 0;
+          });
       });
 }
 
