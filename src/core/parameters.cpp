@@ -93,8 +93,11 @@ void Parameters<Scalar>::set(const Entry& entry, const std::vector<double>& valu
 template <class Scalar>
 void Parameters<Scalar>::gradients_used() {
   for (const Entry& entry : entries_) {
-    entry.parameter->is_used_ = entry.parameter->is_overwritten_;
-    entry.parameter->is_overwritten_ = false;
+    if (entry.parameter->holds_former_)
+      throw std::logic_error("the gradient of " + entry.name +
+                             " was added to an earlier step's: its layer no longer asks for gradient_factor");
+    entry.parameter->holds_former_ = entry.parameter->is_asked_for_;
+    entry.parameter->is_asked_for_ = false;
   }
 }
 

@@ -40,16 +40,16 @@ class Parameter {
   /// is no more than an earlier step's, which spares clearing and reading it. A backward pass that calls this does so on
   /// every call, before it adds anything else to this gradient.
   Scalar gradient_factor() {
-    const bool begins = is_used_;
-    is_used_ = false;
-    is_overwritten_ = true;
+    const bool begins = holds_former_;
+    holds_former_ = false;
+    is_asked_for_ = true;
     return begins ? Scalar(0) : Scalar(1);
   }
 
  private:
   friend class Parameters<Scalar>;
-  bool is_overwritten_ = false;  // backward passes ask for the factor: the gradient need not be cleared for them
-  bool is_used_ = false;         // and has not been, since it was used
+  bool is_asked_for_ = false;  // the factor, since the gradients were used last
+  bool holds_former_ = false;  // the gradient is that of an earlier step, and waits to be overwritten
 };
 
 /// Every parameter of a model, under its full name.
@@ -90,8 +90,9 @@ class Parameters {
   std::size_t length() const { return length_; }
 
   /// Whether the gradient of an entry need not be cleared once it has been used: see Parameter::gradient_factor.
-  static bool may_keep_gradient(const Entry& entry) { return entry.parameter->is_overwritten_; }
-  /// To be called when all gradients have been used, and those that may not be kept are cleared.
+  static bool may_keep_gradient(const Entry& entry) { return entry.parameter->is_asked_for_; }
+  /// To be called when all gradients have been used, and those that may not be kept are cleared. Throws std::logic_error
+  /// where one still held an earlier step's: its layer asked for the factor in that step's pass and not in this one's.
   void gradients_used();
 
   /// The flat buffers; padding between parameters is zero and stays so.

@@ -307,7 +307,7 @@ Factor<Scalar> turned(const Product& product, const Factor<Scalar>& b) {
 }
 
 /// A product with at most `fewest` rows, or columns, whose other factor has its long rows side by side: the gradient of a
-/// map from or to a channel or two. The libraries take ten times as long. Sums go over some of the inner dimension first,
+/// map from or to a channel or two. The libraries take three times as long. Sums go over some of the inner dimension first,
 /// and then over those sums, as a library's do.
 template <class Scalar>
 struct ToFew {

@@ -95,9 +95,12 @@ inline void multiply_tile(const RowTile<Scalar>& rows, const Matrix& b, int colu
     }
   }
   RIDGELINE_UNROLL
-  for (int i = 0; i < tile_rows; ++i) RIDGELINE_UNROLL
-  for (int j = 0; j < packs; ++j)
-    store_pack(rows.out[i] + column + j * lanes, __builtin_convertvector(sum[i][j], Pack<Scalar, lanes>));
+  for (int i = 0; i < tile_rows; ++i) {
+    Scalar* out = rows.out[i] + column;
+    RIDGELINE_UNROLL
+    for (int j = 0; j < packs; ++j)
+      store_pack(out + j * lanes, __builtin_convertvector(sum[i][j], Pack<Scalar, lanes>));
+  }
 }
 
 template <class Matrix, class Row>
@@ -139,7 +142,7 @@ KOKKOS_INLINE_FUNCTION bool one_core([[maybe_unused]] const Team& team) {
 }  // namespace detail
 
 /// result[i, j] = Σ_d a[i, d] b[j, d], for a [rows, length], b [columns, length] with entries of a row side by side;
-/// where `a` and `b` are one matrix, half of it is computed. Between two barriers of the team.
+/// where `a` and `b` are one matrix, a core of a CPU computes half of it. Between two barriers of the team.
 template <class Team, class Left, class Right, class Result>
 KOKKOS_INLINE_FUNCTION void multiply_transposed(const Team& team, const Left& a, const Right& b, const Result& result) {
   team.team_barrier();
